@@ -1,13 +1,10 @@
 {% test unique_key(model, columns=none) %}
   {%- do alluvium._check_arguments('unique_key', {'columns': columns}, kwargs, kind='test') -%}
-  {%- set quoted = [] -%}
-  {%- for column in alluvium._column_names(columns) -%}
-    {%- do quoted.append(alluvium._quote(column)) -%}
-  {%- endfor %}
+  {%- set key = alluvium._quote_names(alluvium._column_names(columns)) | join(', ') %}
 select
-    {{ quoted | join(', ') }},
+    {{ key }},
     count(*) as rows_of_key
 from {{ model }}
-group by {{ quoted | join(', ') }}
+group by {{ key }}
 having count(*) > 1
 {% endtest %}

@@ -19,10 +19,8 @@
   {%- do alluvium.validate() -%}
   {%- set failed = [] -%}
   {%- for node in alluvium._models_with_layout(model, tier) -%}
-    {%- set table = alluvium._existing_relation(node) -%}
-    {%- if table is none -%}
-      {%- do log(alluvium._name_of(node) ~ ': no table yet', info=true) -%}
-    {%- else -%}
+    {%- set table = alluvium._built_relation(node, alluvium._name_of(node)) -%}
+    {%- if table is not none -%}
       {#- One table that fails must not stop the others of its tier. -#}
       {%- do failed.append(alluvium._compact_table(table, alluvium._name_of(node), node.config.meta.alluvium_layout, dry_run, is_hook=false)) -%}
     {%- endif -%}

@@ -17,11 +17,9 @@
   {%- set given = {'model': model, 'dry_run': dry_run} -%}
   {%- if not alluvium._begin_operation('index', given, kwargs, 'keeps nothing in a log') -%}{{ return('') }}{%- endif -%}
   {%- for node in alluvium._models_with_layout(model, none, 'alluvium.index') -%}
-    {%- set table = alluvium._existing_relation(node) -%}
-    {%- if table is none -%}
-      {%- do log(alluvium._name_of(node) ~ ': no table yet', info=true) -%}
-    {%- else -%}
-      {%- set name = alluvium._name_of(node) -%}
+    {%- set name = alluvium._name_of(node) -%}
+    {%- set table = alluvium._built_relation(node, name) -%}
+    {%- if table is not none -%}
       {%- set line = adapter.index_files(table.render(), name, node.config.meta.alluvium_layout, dry_run) -%}
       {%- do alluvium._tell(line or name ~ ': every file has its index', dry_run) -%}
     {%- endif -%}

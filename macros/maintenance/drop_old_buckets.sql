@@ -14,11 +14,8 @@
     {%- do exceptions.raise_compiler_error('alluvium.drop_old_buckets: ' ~ model ~ ' knows the files that it has read by its rows:'
         ~ ' on this target the next run would read those of dropped buckets again; accepted: alluvium and databricks targets.') -%}
   {%- endif -%}
-  {%- set relation = alluvium._existing_relation(node) -%}
-  {%- if relation is none -%}
-    {%- do log(model ~ ': no table yet', info=true) -%}
-    {{ return('') }}
-  {%- endif -%}
+  {%- set relation = alluvium._built_relation(node, model) -%}
+  {%- if relation is none -%}{{ return('') }}{%- endif -%}
   {%- set layout = alluvium._layout_settings(block) -%}
   {%- set bucket = alluvium._bucket_column(relation, layout) -%}
 

@@ -10,11 +10,8 @@
     {%- do exceptions.raise_compiler_error("alluvium.purge_tombstones: '" ~ model
         ~ "' is not a model that keeps tombstones; accepted: one with delete_when and delete: soft in meta.alluvium_merge.") -%}
   {%- endif -%}
-  {%- set relation = alluvium._existing_relation(node) -%}
-  {%- if relation is none -%}
-    {%- do log(model ~ ': no table yet', info=true) -%}
-    {{ return('') }}
-  {%- endif -%}
+  {%- set relation = alluvium._built_relation(node, model) -%}
+  {%- if relation is none -%}{{ return('') }}{%- endif -%}
   {%- set types = alluvium._column_types(relation) -%}
   {%- if '_deleted' not in types -%}
     {%- do log(model ~ ': there are no tombstones; no merge has added the column _deleted yet', info=true) -%}

@@ -10,10 +10,9 @@
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- do alluvium.validate() -%}
   {%- set node = alluvium._find_model(model, 'alluvium.vacuum') -%}
-  {%- set table = alluvium._existing_relation(node) -%}
-  {%- if table is none -%}
-    {%- do log(model ~ ': no table yet', info=true) -%}
-  {%- elif dry_run -%}
+  {%- set table = alluvium._built_relation(node, model) -%}
+  {%- if table is none -%}{{ return('') }}{%- endif -%}
+  {%- if dry_run -%}
     {%- set paths = alluvium._vacuum(table, dry_run=true) -%}
     {#- Delta lists a thousand at most. -#}
     {%- set at_least = 'at least ' if paths | length >= 1000 and target.type != 'alluvium' else '' -%}

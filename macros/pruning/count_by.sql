@@ -27,8 +27,7 @@
   {%- if told -%}
     {{- told -}}
   {%- else -%}
-    {%- set grouped = [] -%}
-    {%- for name in keys -%}{%- do grouped.append(alluvium._quote_name(name)) -%}{%- endfor -%}
+    {%- set grouped = alluvium._quote_names(keys) -%}
     {%- for name in bounded -%}
       {%- for end in ('min', 'max') -%}
         {%- do columns.append(end ~ '(' ~ alluvium._quote_name(name) ~ ') as ' ~ alluvium._quote_name(end ~ '_' ~ name)) -%}

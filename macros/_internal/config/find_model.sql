@@ -109,3 +109,11 @@
 {% macro _existing_relation(node) %}
   {{ return(adapter.get_relation(database=node.database, schema=node.schema, identifier=node.alias)) }}
 {% endmacro %}
+
+
+{#- The same, with a line that says so where there is none yet. -#}
+{% macro _built_relation(node, name) %}
+  {%- set relation = alluvium._existing_relation(node) -%}
+  {%- if relation is none -%}{%- do log(name ~ ': no table yet', info=true) -%}{%- endif -%}
+  {{ return(relation) }}
+{% endmacro %}

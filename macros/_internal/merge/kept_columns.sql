@@ -70,11 +70,8 @@ from (
 {#- Subquery: of every key the event that comes last, as `alluvium.deduplicate` finds it. Beside it stands, for each kept column, the
     event before it that has the column or deletes the key: its order (`o0`, …), its `value` and whether it is `deleted`. -#}
 {% macro _with_events_before(source, settings, kept) -%}
-  {%- set partition = [] -%}
-  {%- for key in settings.unique_key -%}{%- do partition.append(alluvium._quote_name(key)) -%}{%- endfor -%}
-  {%- set terms = [] -%}
-  {%- for term in alluvium._order_terms(settings) -%}{%- do terms.append(alluvium._quote_name(term)) -%}{%- endfor -%}
-  {%- set window = 'partition by ' ~ partition | join(', ') ~ ' order by ' ~ terms | join(' asc nulls first, ')
+  {%- set terms = alluvium._quote_names(alluvium._order_terms(settings)) -%}
+  {%- set window = 'partition by ' ~ alluvium._quote_names(settings.unique_key) | join(', ') ~ ' order by ' ~ terms | join(' asc nulls first, ')
       ~ ' asc nulls first, `__alluvium_json`, `__alluvium_text`' %}
 (
         select * except (`__alluvium_json`, `__alluvium_text`, `__alluvium_deletes`, `__alluvium_is_older`)

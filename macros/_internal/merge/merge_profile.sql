@@ -9,8 +9,7 @@
   {%- set column = settings.ranges.column if settings.ranges else none -%}
   {%- set type = types.get(column | lower) if column else none -%}
   {%- set keys = settings.unique_key | map('lower') | list -%}
-  {%- set order = [] -%}
-  {%- for item in alluvium._order_terms(settings) -%}{%- do order.append(alluvium._quote_name(item)) -%}{%- endfor %}
+  {%- set order = alluvium._quote_names(alluvium._order_terms(settings)) %}
   {%- set dated = order and types.get(settings.order_by[0] | lower) == 'timestamp' -%}
   {#- NULL equals nothing: such an event finds no row. -#}
   {%- set absent = [] -%}

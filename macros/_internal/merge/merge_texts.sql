@@ -40,8 +40,7 @@
   {%- endif -%}
   {%- set predicate = alluvium._prune_predicate(settings, ranges, profile, outline.types, outline.box, combined) -%}
   {%- set rejected_table = alluvium._rejected_relation(relation) -%}
-  {%- set names = [] -%}
-  {%- for name in outline.selected -%}{%- do names.append(alluvium._quote_name(name)) -%}{%- endfor -%}
+  {%- set names = alluvium._quote_names(outline.selected) -%}
   {%- set rejected = [] -%}
   {%- set events = alluvium._judged_batch(source, outline) -%}
   {%- if profile.rejects -%}

@@ -10,6 +10,14 @@
 {% endmacro %}
 
 
+{#- Names of columns, as they are stored, as identifiers. -#}
+{% macro _quote_names(names) %}
+  {%- set quoted = [] -%}
+  {%- for name in names -%}{%- do quoted.append(alluvium._quote_name(name)) -%}{%- endfor -%}
+  {{ return(quoted) }}
+{% endmacro %}
+
+
 {#- The name that a setting means: with or without the backticks that SQL asks for. Names are compared by `lower`, which
     is Spark's rule for them. They stand in SQL as they are written: not every one is found by its lower case. -#}
 {% macro _bare(name) %}
