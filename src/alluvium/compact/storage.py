@@ -178,5 +178,4 @@ def _readable(
 
 def _micros(seconds: Any) -> Numbers:
     """Seconds since 1970, one or an array, as Arrow counts; a tag may name any number."""
-    micros: Numbers = np.asarray(np.clip(seconds, -9e12, 9e12) * 1e6).astype(np.int64)
-    return micros
+    return np.asarray(np.clip(seconds, -9e12, 9e12) * 1e6).astype(np.int64)

@@ -260,8 +260,7 @@ def _sidecar(log: LogFiles, path: str) -> Folder:
 
 def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
     """A struct with its maps, which Arrow gives as pairs, as they are in JSON."""
-    maps = {"configuration"}
-    return {key: dict(one or ()) if key in maps else one for key, one in value.items()}
+    return {key: dict(one or ()) if key == "configuration" else one for key, one in value.items()}
 
 
 def _added(add: pa.StructArray) -> pa.Table:
@@ -283,14 +282,11 @@ def _added(add: pa.StructArray) -> pa.Table:
     else:
         stats = column("stats", pa.string())
     path = column("path", pa.string())
-    key, deleted = path, pa.array([0] * len(add), pa.int64())
+    texts, deleted = ["", "", ""], pa.array([0] * len(add), pa.int64())
     if vector is not None:
         parts = [pc.struct_field(vector, name) for name in _OF_VECTOR]
         texts = [pc.fill_null(one.cast(pa.string()), "") for one in parts[:3]]
-        key = pc.binary_join_element_wise(path, *texts, "\n")
         deleted = pc.fill_null(parts[3].cast(pa.int64()), 0)
-    else:
-        key = pc.binary_join_element_wise(path, "", "", "", "\n")
     maps = FILES.field("tags").type
     return pa.table(
         {
@@ -301,7 +297,7 @@ def _added(add: pa.StructArray) -> pa.Table:
             "stats": stats,
             "deleted": deleted,
             "tags": column("tags", maps),
-            "key": key,
+            "key": pc.binary_join_element_wise(path, *texts, "\n"),
             "is_add": pa.array([True] * len(add), pa.bool_()),
         }
     ).cast(_ACTIONS)

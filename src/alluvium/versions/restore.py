@@ -24,11 +24,7 @@ from alluvium.plan.versions.commit import Commit, noted
 from alluvium.plan.versions.undo import Done, Undone
 from alluvium.publish import publish
 
-_NOTES = {
-    "merge": marks.MERGE_FIGURES,
-    "purge": marks.PURGE_NOTE,
-    "restore": marks.RESTORE_NOTE,
-}
+_NOTES = (marks.MERGE_FIGURES, marks.PURGE_NOTE, marks.RESTORE_NOTE)
 
 
 @dataclass(frozen=True)
@@ -122,7 +118,7 @@ def restore(
     way = SettingBack(session, table_log.snapshot, was)
     if before_batch is not None:
         _refuse_batch(subject, before_batch, _merged(subject, was), done)
-    found = undo.undone([one for one in done if one.version > then], then, _NOTES)
+    found = undo.undone([one for one in done if one.version > then], then)
     _refuse_way(subject, way, then, found, including)
     made = None
     if (way.changes or marked) and not dry_run:
@@ -370,7 +366,7 @@ def _done(table_log: TableLog, first: int, last: int) -> list[Done]:
 
 def _said(commit: Commit, naming: set[int], changing: set[int]) -> Done:
     info = {"userMetadata": commit.message}
-    notes = (key for key in _NOTES.values() if noted(info, key) is not None)
+    notes = (key for key in _NOTES if noted(info, key) is not None)
     return Done(
         version=commit.version,
         operation=commit.operation,

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from alluvium.marks import MERGE_FIGURES, PURGE_NOTE, RESTORE_NOTE
 from alluvium.plan.versions.undo import Done, before_batch, kind_of, undone
 
-NOTES = {"merge": "m", "purge": "p", "restore": "r"}
+MERGE, PURGE, RESTORE = (frozenset([one]) for one in (MERGE_FIGURES, PURGE_NOTE, RESTORE_NOTE))
 MODEL = "model.shop.orders"
 
 
@@ -27,11 +28,11 @@ def done(version: int, operation: str = "MERGE", **what: Any) -> Done:
 
 
 def merged(version: int, batch: int) -> Done:
-    return done(version, batches={MODEL: batch}, notes=frozenset("m"))
+    return done(version, batches={MODEL: batch}, notes=MERGE)
 
 
 def restored(version: int, to: int) -> Done:
-    return done(version, "RESTORE", notes=frozenset("r"), restored=to, batches={MODEL: 1})
+    return done(version, "RESTORE", notes=RESTORE, restored=to, batches={MODEL: 1})
 
 
 @pytest.mark.parametrize(
@@ -40,10 +41,10 @@ def restored(version: int, to: int) -> Done:
         (merged(1, 17), "batch"),
         # Its events changed no row.
         (done(1, batches={MODEL: 17}, changes_rows=False, has_files=False), "batch"),
-        (done(1, notes=frozenset("m")), "backfill"),
+        (done(1, notes=MERGE), "backfill"),
         (done(1), "write"),
         (done(1, "DELETE"), "write"),
-        (done(1, "DELETE", notes=frozenset("p")), "purge"),
+        (done(1, "DELETE", notes=PURGE), "purge"),
         (done(1, "RESTORE", restored=0), "write"),
         (restored(1, 0), "restore"),
         (done(1, "OPTIMIZE", changes_rows=False), "compaction"),
@@ -59,23 +60,23 @@ def restored(version: int, to: int) -> Done:
     ],
 )  # fmt: skip
 def test_kinds(commit: Done, kind: str) -> None:
-    assert kind_of(commit, NOTES) == kind
+    assert kind_of(commit) == kind
 
 
 def test_what_is_undone_is_not_undone_twice() -> None:
     commits = [merged(2, 16), merged(3, 17), done(4, "DELETE", author="ann"), restored(5, 2)]
     commits += [merged(6, 18), done(7, "OPTIMIZE", changes_rows=False)]
-    assert [str(one) for one in undone(commits, 1, NOTES)] == [
+    assert [str(one) for one in undone(commits, 1)] == [
         "compaction (version 7)",
         "batch 18 (version 6)",
         "restore RESTORE (version 5)",
         "batch 16 (version 2)",
     ]
-    assert [str(one) for one in undone(commits[:3], 2, NOTES)] == [
+    assert [str(one) for one in undone(commits[:3], 2)] == [
         "write DELETE by ann (version 4)",
         "batch 17 (version 3)",
     ]
-    assert undone([], 7, NOTES) == []
+    assert undone([], 7) == []
 
 
 def test_the_version_before_a_batch() -> None:

@@ -63,13 +63,11 @@ class Bucket:
 
     def fullness(self, layout: Layout) -> npt.NDArray[Any]:
         """Size of each fragment over that of a full one."""
-        filled: npt.NDArray[Any] = filled_by(self.rows, self.bytes, layout)
-        return filled
+        return np.asarray(filled_by(self.rows, self.bytes, layout))
 
     def is_full(self, layout: Layout) -> npt.NDArray[np.bool_]:
         """Whether a fragment is large enough to be left alone by the size classes."""
-        full: npt.NDArray[np.bool_] = self.fullness(layout) >= FULL
-        return full
+        return np.asarray(self.fullness(layout) >= FULL)
 
     def level_0(self, layout: Layout) -> int:
         """Rows that level 0 holds before it is ordered."""
@@ -151,8 +149,7 @@ class MergeTask:
         places = places[np.lexsort((places, np.repeat(np.arange(len(merges)), counts)))]
 
         def total(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            summed: npt.NDArray[Any] = np.add.reduceat(values, starts)
-            return summed
+            return np.asarray(np.add.reduceat(values, starts))
 
         rows, size = total(bucket.rows[places]), total(bucket.bytes[places])
         # The first sorting of a fragment is of its size class, whoever does it.

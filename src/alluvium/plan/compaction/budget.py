@@ -49,5 +49,4 @@ class RewriteBudget:
         """Fragments of which no two of the size fit into a whole run, and those that are stuck."""
         heavy = 2 * bucket.bytes > self.whole_run
         self.limits |= bool(heavy.any())
-        found: npt.NDArray[np.bool_] = heavy | bucket.stuck
-        return found
+        return np.asarray(heavy | bucket.stuck)

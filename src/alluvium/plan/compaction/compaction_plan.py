@@ -131,8 +131,7 @@ def buckets(
 
     def tagged(name: str, other: pa.ChunkedArray | int) -> npt.NDArray[Any]:
         values = pc.if_else(ours, known[name], other).fill_null(0)
-        found: npt.NDArray[Any] = values.to_numpy()
-        return found
+        return np.asarray(values.to_numpy())
 
     deleted = fragments["deleted"].fill_null(0).to_numpy()
     size = fragments["bytes"].to_numpy()

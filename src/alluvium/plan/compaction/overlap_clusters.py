@@ -41,8 +41,7 @@ class OverlapClusters:
     def alone(self) -> Numbers:
         """The fragments of which each is a cluster."""
         starts = np.array(self.starts)
-        found: Numbers = self.places[starts[:-1][np.diff(starts) == 1]]
-        return found
+        return np.asarray(self.places[starts[:-1][np.diff(starts) == 1]])
 
     def size(self, start: int, end: int) -> tuple[int, int]:
         """Bytes, and bytes of sorted fragments, of some of `places`."""

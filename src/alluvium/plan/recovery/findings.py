@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from alluvium.paths import name_of
@@ -96,13 +96,12 @@ _OF_FILES = {
 UNUSABLE = ("missing", "unreadable", "size")
 
 
-def of_files(files: Iterable[NeededFile]) -> list[Finding]:
+def of_files(files: Iterable[NeededFile]) -> Iterator[Finding]:
     """What is wrong with data files, a finding for each kind of damage."""
     by_kind: dict[str, list[NeededFile]] = {}
     for file in files:
         if file.damage is not None:
             by_kind.setdefault(file.damage, []).append(file)
-    found = []
     for kind in _OF_FILES:
         some = sorted(by_kind.get(kind, ()), key=lambda file: file.path)
         if not some:
@@ -114,8 +113,7 @@ def of_files(files: Iterable[NeededFile]) -> list[Finding]:
             if kind in UNUSABLE
             else "to write the files again, as OPTIMIZE does"
         )
-        found.append(Finding(what, means, helps, tuple(name_of(file.path) for file in some)))
-    return found
+        yield Finding(what, means, helps, tuple(name_of(file.path) for file in some))
 
 
 def _worded(text: str, files: Sequence[NeededFile]) -> str:
@@ -132,49 +130,41 @@ def _worded(text: str, files: Sequence[NeededFile]) -> str:
     )
 
 
-def of_vectors(damaged: Sequence[tuple[str, str]]) -> list[Finding]:
+def of_vectors(damaged: Sequence[tuple[str, str]]) -> Iterator[Finding]:
     """What is wrong with deletion vectors: the file of each, and why it does not read."""
-    if not damaged:
-        return []
-    whys = sorted({why for _, why in damaged})
-    return [
-        Finding(
+    if damaged:
+        whys = sorted({why for _, why in damaged})
+        yield Finding(
             f"{counted(len(damaged), 'deletion vector')} cannot be used ({'; '.join(whys)})",
             "what reads their data files fails; without the vectors deleted rows would come back",
             f"a backup of the files, or {RECOVER}, which goes back to the newest version without"
             " them",
             tuple(sorted({name_of(file) for file, _ in damaged})),
         )
-    ]
 
 
-def in_log(vectors: int, is_published: bool) -> list[Finding]:
+def in_log(vectors: int, is_published: bool) -> Iterator[Finding]:
     """Deletion vectors that stand in the log: of files that are there, and within retention."""
-    if not vectors:
-        return []
-    helps = f"the next publish, or {RECOVER}" if is_published else RECOVER
-    return [
-        Finding(
+    if vectors:
+        helps = f"the next publish, or {RECOVER}" if is_published else RECOVER
+        yield Finding(
             f"{counted(vectors, 'deletion vector')} of its log",
             "readers are right, but Delta's VACUUM fails on vectors that are not in files",
             f"{helps}, which puts them into files",
             is_damage=False,
         )
-    ]
 
 
-def of_bounds(columns: Iterable[tuple[str, str]], looked: int, total: int) -> list[Finding]:
+def of_bounds(columns: Iterable[tuple[str, str]], looked: int, total: int) -> Iterator[Finding]:
     """Statistics that do not hold the values of their file.
 
     columns: file and column of each.
     looked, total: files that were read, and all of them.
     """
     wrong = sorted(columns)
-    if not wrong:
-        return []
-    names = ", ".join(dict.fromkeys(column for _, column in wrong))
-    return [
-        Finding(
+    if wrong:
+        names = ", ".join(dict.fromkeys(column for _, column in wrong))
+        yield Finding(
             f"statistics of {names} in the log leave values out"
             f" ({counted(looked, 'file')} of {total:,} read)",
             "queries and merges skip files that hold matching rows",
@@ -182,19 +172,15 @@ def of_bounds(columns: Iterable[tuple[str, str]], looked: int, total: int) -> li
             " does",
             tuple(dict.fromkeys(name_of(file) for file, _ in wrong)),
         )
-    ]
 
 
-def orphans(files: int, size: int) -> list[Finding]:
+def orphans(files: int, size: int) -> Iterator[Finding]:
     """Files in the folder that nothing needs."""
-    if not files:
-        return []
-    return [
-        Finding(
+    if files:
+        yield Finding(
             f"no version needs {counted(files, 'file')} of {size:,} bytes in the folder",
             "versions past the table's retention, killed writers and writes without rows left them,"
             " or a writer is about to commit",
             "alluvium.vacuum, when they are older than the table's retention",
             is_damage=False,
         )
-    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from alluvium.plan.recovery.findings import RECOVER, Finding
@@ -125,46 +125,40 @@ class LogHealth:
             found.append(Finding(what, "no version can be read", _BACKUP))
         return found
 
-    def _of_commits(self) -> list[Finding]:
+    def _of_commits(self) -> Iterator[Finding]:
         sound, base = self.sound, self._base
         needed = {one: why for one, why in self._gaps.items() if sound is None or one > base}
         older = {one: why for one, why in self._gaps.items() if one not in needed}
-        found = []
         if older:
             lost = _span(min(older), max(min(older), base - 1))
-            found.append(
-                Finding(
-                    _of_what(older),
-                    f"the table is whole, for the checkpoint of version {base} is, but"
-                    f" {lost} cannot all be read",
-                    f"{RECOVER}, which moves the commits up to them aside",
-                    tuple(map(commit_name, older)),
-                )
+            yield Finding(
+                _of_what(older),
+                f"the table is whole, for the checkpoint of version {base} is, but"
+                f" {lost} cannot all be read",
+                f"{RECOVER}, which moves the commits up to them aside",
+                tuple(map(commit_name, older)),
             )
         if needed:
             means, helps = "no version can be read", _BACKUP
             if sound is not None:
                 means = f"{_span(sound + 1, self.newest)} cannot be read, nor the table"
                 helps = f"{_BACKUP}, or {RECOVER}, which goes back to version {sound}"
-            files = tuple(map(commit_name, needed))
-            found.append(Finding(_of_what(needed), means, helps, files))
-        return found
+            yield Finding(_of_what(needed), means, helps, tuple(map(commit_name, needed)))
 
-    def _of_hint(self) -> list[Finding]:
+    def _of_hint(self) -> Iterator[Finding]:
         if self.hint is None:
-            return []
-        known = {one.version: one for one in self.checkpoints}
+            return
+        known = {one.version for one in self.checkpoints}
         if self.hint.version is None:
             what = "the file that names the newest checkpoint cannot be read"
         elif self.hint.version not in known:
             what = f"it names the checkpoint of version {self.hint.version}, which is not there"
         else:
-            return []
+            return
         means = "Delta looks through the whole log instead, and other engines may fail"
-        return [Finding(what, means, f"{RECOVER}, which moves it aside", (HINT,))]
+        yield Finding(what, means, f"{RECOVER}, which moves it aside", (HINT,))
 
-    def _of_checkpoints(self) -> list[Finding]:
-        found = []
+    def _of_checkpoints(self) -> Iterator[Finding]:
         for one in self.checkpoints:
             if one.damage is None:
                 continue
@@ -181,12 +175,8 @@ class LogHealth:
             else:
                 means = f"{_span(others.sound + 1, self.newest)} cannot be read"
                 helps = f"{_BACKUP}, or {RECOVER}, which goes back to version {others.sound}"
-            found.append(
-                Finding(
-                    f"the checkpoint of version {one.version} {one.damage}", means, helps, one.files
-                )
-            )
-        return found
+            what = f"the checkpoint of version {one.version} {one.damage}"
+            yield Finding(what, means, helps, one.files)
 
     def repair(self) -> Repair | None:
         """What to move away so that the log reads; None where nothing is wrong.

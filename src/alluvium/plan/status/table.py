@@ -45,14 +45,6 @@ class NodeNote:
     held_back: FailedAudit | None = None
 
 
-def _no_commits() -> Iterator[WrittenCommit]:
-    return iter(())
-
-
-def _nothing(_: datetime) -> frozenset[str]:
-    return frozenset()
-
-
 @dataclass(frozen=True)
 class SeenTable:
     """A model's table.
@@ -78,8 +70,8 @@ class SeenTable:
     problem: str | None = None
     is_built: bool = True
     unfinished: int | None = None
-    commits: Callable[[], Iterator[WrittenCommit]] = _no_commits
+    commits: Callable[[], Iterator[WrittenCommit]] = lambda: iter(())
     note: NodeNote | None = None
-    pinned: Callable[[datetime], Set[str]] = _nothing
+    pinned: Callable[[datetime], Set[str]] = lambda _: frozenset()
     tags: Mapping[str, int] = field(default_factory=dict)
     branches: Mapping[str, int] = field(default_factory=dict)

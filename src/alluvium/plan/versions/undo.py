@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from alluvium import marks
+
 # Kinds of commits.
 BATCH = "batch"  # events that the next build reads again
 BACKFILL = "backfill"  # events that no progress records, so that no build reads them again
@@ -59,28 +61,25 @@ class Undone:
         return f"{said} (version {self.version:,})"
 
 
-def kind_of(commit: Done, notes: Mapping[str, str]) -> str:
-    """The kind of a commit.
-
-    notes: by their use, `merge`, `purge` and `restore`, keys of our metadata.
-    """
+def kind_of(commit: Done) -> str:
+    """The kind of a commit."""
     operation = commit.operation or ""
-    if notes["restore"] in commit.notes:
+    if marks.RESTORE_NOTE in commit.notes:
         return RESTORE
     if operation.startswith(_MADE):
         return REBUILD
-    if notes["purge"] in commit.notes:
+    if marks.PURGE_NOTE in commit.notes:
         return PURGE
     if commit.batches and _has_events(commit):
         return BATCH
     if commit.changes_rows:
-        return BACKFILL if notes["merge"] in commit.notes else WRITE
+        return BACKFILL if marks.MERGE_FIGURES in commit.notes else WRITE
     if commit.has_files:
         return COMPACTION
     return PROGRESS if commit.sets_progress else SCHEMA
 
 
-def undone(commits: Sequence[Done], then: int, notes: Mapping[str, str]) -> list[Undone]:
+def undone(commits: Sequence[Done], then: int) -> list[Undone]:
     """What lies between the newest version and an earlier one, newest first.
 
     commits: in order, from behind `then` up to the newest. What a restore undid is not undone
@@ -88,7 +87,7 @@ def undone(commits: Sequence[Done], then: int, notes: Mapping[str, str]) -> list
     """
     found = []
     for commit in _effective(reversed(commits), then):
-        kind = kind_of(commit, notes)
+        kind = kind_of(commit)
         about = commit.operation or "" if kind not in (BATCH, BACKFILL, COMPACTION) else ""
         if kind == BATCH:
             about = ", ".join(str(number) for number in commit.batches.values())
