@@ -94,11 +94,10 @@ public final class Automata {
             }
             return reached;
         }
-        for (int way = 0; way < node.ways.size(); way++) {
-            List parts = (List) node.ways.get(way);
+        for (Object way : node.ways) {
             BitSet here = places;
-            for (int part = 0; part < parts.size() && !here.isEmpty(); part++) {
-                here = ends((Node) parts.get(part), codes, here);
+            for (Object part : (List) way) {
+                here = ends((Node) part, codes, here);
             }
             reached.or(here);
         }
@@ -161,11 +160,10 @@ public final class Automata {
             }
             return total;
         }
-        for (int way = 0; way < node.ways.size(); way++) {
-            List parts = (List) node.ways.get(way);
+        for (Object way : node.ways) {
             long product = 1;
-            for (int part = 0; part < parts.size(); part++) {
-                product = Math.min(product * count((Node) parts.get(part)), MOST_WORDS + 1);
+            for (Object part : (List) way) {
+                product = Math.min(product * count((Node) part), MOST_WORDS + 1);
             }
             total = Math.min(total + product, MOST_WORDS + 1);
         }
@@ -187,12 +185,11 @@ public final class Automata {
             }
             return found;
         }
-        for (int way = 0; way < node.ways.size(); way++) {
-            List parts = (List) node.ways.get(way);
+        for (Object way : node.ways) {
             List longer = new ArrayList();
             longer.add("");
-            for (int part = 0; part < parts.size(); part++) {
-                longer = followed(longer, all((Node) parts.get(part)));
+            for (Object part : (List) way) {
+                longer = followed(longer, all((Node) part));
             }
             found.addAll(longer);
         }

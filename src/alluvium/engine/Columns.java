@@ -1,6 +1,7 @@
 package alluvium;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -31,6 +32,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 import scala.Option;
+import scala.jdk.javaapi.CollectionConverters;
 
 /** The columns of a Delta table that a query reads, and Spark's expressions as conditions on them. */
 final class Columns {
@@ -99,9 +101,8 @@ final class Columns {
         if (one instanceof InSet) {
             Expression column = ((InSet) one).child();
             List values = new ArrayList();
-            scala.collection.Iterator each = ((InSet) one).hset().iterator();
-            while (each.hasNext()) {
-                values.add(value(each.next(), column.dataType()));
+            for (Object each : CollectionConverters.asJava(((InSet) one).hset())) {
+                values.add(value(each, column.dataType()));
             }
             return made("in", column, values.toArray(), negated, one);
         }
@@ -147,13 +148,8 @@ final class Columns {
 
     private Condition made(String operator, Expression column, Object[] values, boolean negated,
             Expression whole) {
-        if (!(column instanceof AttributeReference)) {
+        if (!(column instanceof AttributeReference) || Arrays.asList(values).contains(DOUBT)) {
             return null;
-        }
-        for (int n = 0; n < values.length; n++) {
-            if (values[n] == DOUBT) {
-                return null;
-            }
         }
         String physical = physical((AttributeReference) column);
         String family = family(column.dataType());
@@ -179,13 +175,8 @@ final class Columns {
     }
 
     private static StructField field(StructType schema, String name) {
-        StructField[] fields = schema.fields();
-        for (int n = 0; n < fields.length; n++) {
-            if (fields[n].name().equals(name)) {
-                return fields[n];
-            }
-        }
-        return null;
+        Option place = schema.getFieldIndex(name);
+        return place.isEmpty() ? null : schema.fields()[((Integer) place.get()).intValue()];
     }
 
     /** Whether it is a CHAR(n), of whose values blanks are no part. */

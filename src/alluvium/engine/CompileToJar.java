@@ -1,6 +1,5 @@
 import java.io.File;
 import java.io.FileOutputStream;
-import java.util.Iterator;
 import java.util.Map;
 import java.util.jar.JarEntry;
 import java.util.jar.JarOutputStream;
@@ -20,9 +19,8 @@ public class CompileToJar {
                 compiler.setParentClassLoader(before);
                 compiler.cookFile(new File(args[n]));
                 before = compiler.getClassLoader();
-                Iterator classes = compiler.getBytecodes().entrySet().iterator();
-                while (classes.hasNext()) {
-                    Map.Entry one = (Map.Entry) classes.next();
+                for (Object each : compiler.getBytecodes().entrySet()) {
+                    Map.Entry one = (Map.Entry) each;
                     jar.putNextEntry(new JarEntry(((String) one.getKey()).replace('.', '/') + ".class"));
                     jar.write((byte[]) one.getValue());
                     jar.closeEntry();

@@ -4,6 +4,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.math.BigDecimal;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -54,9 +57,9 @@ public final class Condition {
                 try {
                     found = tag() == null ? null : Condition.column(tag().get(name));
                 } catch (RuntimeException unreadable) {
-                    found = null;
+                    // It says nothing.
                 } catch (StackOverflowError unreadable) {
-                    found = null;
+                    // Nor does this one.
                 }
                 read.put(name, found);
             }
@@ -184,14 +187,16 @@ public final class Condition {
             return negated && !isEmpty;
         }
         Object[] asked = operands;
-        if (hasNullOperand()) {
+        if (Arrays.asList(operands).contains(null)) {
             if (operator.equals("<=>")) {
                 return negated && !isEmpty;
             }
             if (!operator.equals("in") || negated) {
                 return false;
             }
-            asked = withoutNulls();
+            List others = new ArrayList(Arrays.asList(operands));
+            others.removeAll(Collections.singleton(null));
+            asked = others.toArray();
         }
         return known.texts != null ? mayHoldText(known.texts, asked) : mayHoldNumber(known, asked);
     }
@@ -208,25 +213,6 @@ public final class Condition {
             ? family.equals("decimal") : family.equals(known.type);
     }
 
-    private boolean hasNullOperand() {
-        for (int n = 0; n < operands.length; n++) {
-            if (operands[n] == null) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private Object[] withoutNulls() {
-        List found = new ArrayList();
-        for (int n = 0; n < operands.length; n++) {
-            if (operands[n] != null) {
-                found.add(operands[n]);
-            }
-        }
-        return found.toArray();
-    }
-
     private boolean holdsForNull() {
         if (operator.equals("is_null")) {
             return !negated;
@@ -241,12 +227,9 @@ public final class Condition {
         boolean isOne = operator.equals("=") || operator.equals("<=>") || operator.equals("in");
         if (!negated && asked.length > LONG_LIST && texts.words() != null) {
             if (listed == null) {
-                listed = new java.util.HashSet();
-                for (int n = 0; n < asked.length; n++) {
-                    listed.add(asked[n]);
-                }
+                listed = new HashSet(Arrays.asList(asked));
             }
-            return !java.util.Collections.disjoint(listed, texts.words());
+            return !Collections.disjoint(listed, texts.words());
         }
         if (!negated && (isOne || operator.equals("starts_with"))) {
             if (codes == null) {
@@ -389,8 +372,6 @@ public final class Condition {
             JsonNode found = JSON.readTree(text);
             return found != null && found.isObject() ? found : null;
         } catch (java.io.IOException unreadable) {
-            return null;
-        } catch (StackOverflowError unreadable) {
             return null;
         }
     }

@@ -1,15 +1,12 @@
 package alluvium;
 
 import java.io.IOException;
-import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.RemoteIterator;
-import org.apache.parquet.format.converter.ParquetMetadataConverter;
-import org.apache.parquet.hadoop.ParquetFileReader;
-import org.apache.parquet.hadoop.metadata.BlockMetaData;
+import org.apache.spark.sql.Row;
 
 /**
  * The file that a write without rows leaves in a table's folder. Spark's first task opens a file
@@ -51,15 +48,10 @@ public final class EmptyFiles {
 
     private static boolean isEmpty(Configuration conf, FileStatus file) {
         try {
-            List groups = ParquetFileReader.readFooter(conf, file, ParquetMetadataConverter.NO_FILTER).getBlocks();
-            long rows = 0;
-            for (int n = 0; n < groups.size(); n++) {
-                rows += ((BlockMetaData) groups.get(n)).getRowCount();
-            }
-            return rows == 0;
-        } catch (IOException unreadable) {
-            return false;
-        } catch (RuntimeException unreadable) {
+            String location = file.getPath().toUri().toString();
+            Object row = new ParquetFooters(conf).call(location, Long.valueOf(file.getLen()));
+            return row != null && ((Row) row).getLong(0) == 0;
+        } catch (Exception unreadable) {
             return false;
         }
     }

@@ -8,7 +8,6 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -75,17 +74,16 @@ public class ManyFiles implements Callable {
             roots.add(fs.makeQualified(given));
         }
         PathFilter filter = new GlobFilter(names.length() == 0 ? "*" : names);
-        for (Iterator all = roots.iterator(); all.hasNext();) {
-            Path root = (Path) all.next();
+        for (Object root : roots) {
             if (SmallFiles.isStore(fs)) {
-                listBelow(fs, root, files);
+                listBelow(fs, (Path) root, files);
             } else {
-                walk(fs, root, files);
+                walk(fs, (Path) root, files);
             }
         }
         StringBuilder found = new StringBuilder();
-        for (Iterator all = files.values().iterator(); all.hasNext();) {
-            FileStatus file = (FileStatus) all.next();
+        for (Object one : files.values()) {
+            FileStatus file = (FileStatus) one;
             if (filter.accept(file.getPath())) {
                 found.append(file.getPath()).append('\0').append(file.getLen()).append('\0');
                 found.append(file.getModificationTime()).append('\0');
@@ -201,12 +199,10 @@ public class ManyFiles implements Callable {
         Path file = new Path(path);
         BufferedReader lines = new BufferedReader(new InputStreamReader(file.getFileSystem(conf).open(file), "UTF-8"));
         try {
-            String line = lines.readLine();
-            while (line != null) {
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                 if (!isObject(line)) {
                     return false;
                 }
-                line = lines.readLine();
             }
             return true;
         } finally {

@@ -5,7 +5,6 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.net.URI;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
@@ -27,14 +26,13 @@ import org.apache.parquet.column.page.DictionaryPage;
 import org.apache.parquet.column.page.DictionaryPageReadStore;
 import org.apache.parquet.column.page.PageReadStore;
 import org.apache.parquet.column.statistics.Statistics;
+import org.apache.parquet.example.data.simple.convert.GroupRecordConverter;
 import org.apache.parquet.hadoop.ParquetFileReader;
 import org.apache.parquet.hadoop.metadata.BlockMetaData;
 import org.apache.parquet.hadoop.metadata.ColumnChunkMetaData;
 import org.apache.parquet.hadoop.util.HadoopInputFile;
 import org.apache.parquet.io.api.Binary;
-import org.apache.parquet.io.api.Converter;
 import org.apache.parquet.io.api.GroupConverter;
-import org.apache.parquet.io.api.PrimitiveConverter;
 import org.apache.parquet.schema.LogicalTypeAnnotation;
 import org.apache.parquet.schema.MessageType;
 import org.apache.parquet.schema.PrimitiveType;
@@ -77,12 +75,22 @@ public class ParquetValues {
      * @param uris of the files
      * @param columns their names in the files, none nested
      */
-    public byte[] read(List uris, List columns) throws Exception {
+    public byte[] read(List uris, final List columns) throws Exception {
         ExecutorService pool = Executors.newFixedThreadPool(threads);
         try {
             List due = new ArrayList();
             for (int place = 0; place < uris.size(); place++) {
-                due.add(new OneFile(this, (String) uris.get(place), columns));
+                final String uri = (String) uris.get(place);
+                due.add(new Callable() {
+                    public Object call() {
+                        try {
+                            return file(uri, columns);
+                        } catch (Exception damaged) {
+                            // Of a file that cannot be read nothing is known.
+                            return new byte[columns.size()];
+                        }
+                    }
+                });
             }
             ByteArrayOutputStream all = new ByteArrayOutputStream();
             List done = pool.invokeAll(due);
@@ -92,30 +100,6 @@ public class ParquetValues {
             return all.toByteArray();
         } finally {
             pool.shutdownNow();
-        }
-    }
-
-    private static class OneFile implements Callable {
-
-        private final ParquetValues of;
-        private final String uri;
-        private final List columns;
-
-        OneFile(ParquetValues of, String uri, List columns) {
-            this.of = of;
-            this.uri = uri;
-            this.columns = columns;
-        }
-
-        public Object call() throws Exception {
-            try {
-                return of.file(uri, columns);
-            } catch (Exception damaged) {
-                // Of a file that cannot be read nothing is known.
-                byte[] nothing = new byte[columns.size()];
-                Arrays.fill(nothing, (byte) UNKNOWN);
-                return nothing;
-            }
         }
     }
 
@@ -264,6 +248,7 @@ public class ParquetValues {
             throws IOException {
         PrimitiveType.PrimitiveTypeName kind = column.getPrimitiveType().getPrimitiveTypeName();
         MessageType wanted = new MessageType("wanted", new Type[] {column.getPrimitiveType()});
+        GroupConverter ignored = new GroupRecordConverter(wanted).getRootConverter();
         reader.setRequestedSchema(wanted);
         String writer = reader.getFileMetaData().getCreatedBy();
         for (int block = 0; block < blocks.size(); block++) {
@@ -271,7 +256,7 @@ public class ParquetValues {
                 continue;
             }
             PageReadStore pages = reader.readRowGroup(block);
-            ColumnReadStoreImpl store = new ColumnReadStoreImpl(pages, new Ignored(), wanted, writer);
+            ColumnReadStoreImpl store = new ColumnReadStoreImpl(pages, ignored, wanted, writer);
             ColumnReader values = store.getColumnReader(column);
             for (long left = values.getTotalValueCount(); left > 0; left--) {
                 if (values.getCurrentDefinitionLevel() == column.getMaxDefinitionLevel()) {
@@ -293,17 +278,4 @@ public class ParquetValues {
         }
         return true;
     }
-
-    private static class Ignored extends GroupConverter {
-
-        public Converter getConverter(int field) {
-            return new IgnoredValue();
-        }
-
-        public void start() {}
-
-        public void end() {}
-    }
-
-    private static class IgnoredValue extends PrimitiveConverter {}
 }

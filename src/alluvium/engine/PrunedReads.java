@@ -146,7 +146,7 @@ public final class PrunedReads extends AbstractFunction1 {
         if (read == null || read.location.getClass() != PreparedDeltaFileIndex.class) {
             return top;
         }
-        Set skipped = read.skipped();
+        Set skipped = read.skipped(read.condition);
         return skipped.isEmpty() ? top : DeltaTableUtils.replaceFileIndex(top, read.without(skipped));
     }
 
@@ -244,11 +244,7 @@ public final class PrunedReads extends AbstractFunction1 {
             return found;
         }
 
-        Set skipped() {
-            return skipped(condition);
-        }
-
-        private Set skipped(Condition condition) {
+        Set skipped(Condition condition) {
             return PrunedReads.skipped(picked.preparedScan().files(), condition, MOST_NANOSECONDS);
         }
 

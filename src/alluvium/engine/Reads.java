@@ -2,7 +2,6 @@ package alluvium;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.util.ArrayList;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -92,10 +91,8 @@ public final class Reads {
         lexer.removeErrorListeners();
         String before = "";
         List tokens = new ArrayList();
-        Iterator all = lexer.getAllTokens().iterator();
-        while (all.hasNext()) {
-            Token token = (Token) all.next();
-            if (token.getChannel() == Token.DEFAULT_CHANNEL) {
+        for (Object token : lexer.getAllTokens()) {
+            if (((Token) token).getChannel() == Token.DEFAULT_CHANNEL) {
                 tokens.add(token);
             }
         }
@@ -168,9 +165,8 @@ public final class Reads {
             table((LogicalRelation) plan);
         }
         each(plan.expressions());
-        Iterator children = CollectionConverters.asJava(plan.children()).iterator();
-        while (children.hasNext()) {
-            look((LogicalPlan) children.next());
+        for (Object child : CollectionConverters.asJava(plan.children())) {
+            look((LogicalPlan) child);
         }
     }
 
@@ -247,9 +243,8 @@ public final class Reads {
     }
 
     private void each(Seq expressions) throws Exception {
-        Iterator some = CollectionConverters.asJava(expressions).iterator();
-        while (some.hasNext()) {
-            look((Expression) some.next());
+        for (Object one : CollectionConverters.asJava(expressions)) {
+            look((Expression) one);
         }
     }
 }

@@ -347,14 +347,12 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
         }
         base.sharedState().globalTempViewManager().clear();
         base.sharedState().cacheManager().clearCache();
-        Iterator kept = CollectionConverters.asJava(context.getPersistentRDDs()).values().iterator();
-        while (kept.hasNext()) {
-            ((org.apache.spark.rdd.RDD) kept.next()).unpersist(true);
+        for (Object kept : CollectionConverters.asJava(context.getPersistentRDDs()).values()) {
+            ((org.apache.spark.rdd.RDD) kept).unpersist(true);
         }
         Pool root = context.taskScheduler().rootPool();
-        Iterator pools = root.schedulableQueue().iterator();
-        while (pools.hasNext()) {
-            Schedulable pool = (Schedulable) pools.next();
+        for (Object one : root.schedulableQueue()) {
+            Schedulable pool = (Schedulable) one;
             if (!pool.name().equals("default")) {
                 root.removeSchedulable(pool);
             }
@@ -383,9 +381,8 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
         field.setAccessible(true);
         synchronized (env) {
             scala.collection.mutable.Map factories = (scala.collection.mutable.Map) field.get(env);
-            Iterator all = CollectionConverters.asJava(factories).values().iterator();
-            while (all.hasNext()) {
-                ((PythonWorkerFactory) all.next()).stop();
+            for (Object factory : CollectionConverters.asJava(factories).values()) {
+                ((PythonWorkerFactory) factory).stop();
             }
         }
     }
@@ -399,9 +396,7 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
         Set names = new TreeSet(made.keySet());
         names.addAll(now.keySet());
         List changed = new ArrayList();
-        Iterator all = names.iterator();
-        while (all.hasNext()) {
-            Object name = all.next();
+        for (Object name : names) {
             if (!Objects.equals(made.get(name), now.get(name))) {
                 changed.add(name);
             }
@@ -424,18 +419,16 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
     private static Map settings() {
         SparkContext context = base.sparkContext();
         Map found = new TreeMap();
-        Iterator entries = context.hadoopConfiguration().iterator();
-        while (entries.hasNext()) {
-            Map.Entry entry = (Map.Entry) entries.next();
+        for (Object one : context.hadoopConfiguration()) {
+            Map.Entry entry = (Map.Entry) one;
             found.put("Hadoop's setting " + entry.getKey(), entry.getValue());
         }
         scala.Tuple2[] set = context.conf().getAll();
         for (int i = 0; i < set.length; i++) {
             found.put("Spark's setting " + set[i]._1(), set[i]._2());
         }
-        Iterator keys = System.getProperties().stringPropertyNames().iterator();
-        while (keys.hasNext()) {
-            String key = (String) keys.next();
+        for (Object one : System.getProperties().stringPropertyNames()) {
+            String key = (String) one;
             if (key.startsWith("spark.") || key.startsWith("user.") || key.startsWith("java.io.")) {
                 found.put("Java's property " + key, System.getProperty(key));
             }
@@ -452,14 +445,11 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
 
     /** What a thread works at that is none of this class; null for none. */
     private static String work() {
-        Iterator threads = Thread.getAllStackTraces().entrySet().iterator();
-        while (threads.hasNext()) {
-            Map.Entry one = (Map.Entry) threads.next();
-            StackTraceElement[] stack = (StackTraceElement[]) one.getValue();
-            for (int i = 0; i < stack.length; i++) {
-                for (int w = 0; w < WORK.length; w++) {
-                    String name = stack[i].getClassName();
-                    if (name.startsWith(WORK[w]) && !name.equals(FORGETS)) {
+        for (Object stack : Thread.getAllStackTraces().values()) {
+            for (StackTraceElement frame : (StackTraceElement[]) stack) {
+                String name = frame.getClassName();
+                for (String begin : WORK) {
+                    if (name.startsWith(begin) && !name.equals(FORGETS)) {
                         return name;
                     }
                 }
