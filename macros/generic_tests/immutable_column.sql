@@ -5,12 +5,7 @@
         ~ '; accepted: the part of the keys to look at, a number from 0.000001 to 1.') -%}
   {%- endif -%}
   {%- set column = alluvium._quote(column_name) -%}
-  {%- set quoted = [] -%}
-  {%- set texts = [] -%}
-  {%- for key in alluvium._column_names(unique_key) -%}
-    {%- do quoted.append(alluvium._quote(key)) -%}
-    {%- do texts.append('cast(' ~ alluvium._quote(key) ~ ' as string)') -%}
-  {%- endfor -%}
+  {%- set quoted = alluvium._quote_names(alluvium._column_names(unique_key)) -%}
   {%- set keys = quoted | join(', ') %}
 select
     {{ keys }},
@@ -21,7 +16,7 @@ from (
     {{ 'union all' if not loop.first }}
     select {{ keys }}, {{ column }}
     from {{ relation }} as audited
-    where pmod(xxhash64({{ texts | join(', ') }}), 1000000) < {{ (sample * 1000000) | int }}
+    where pmod(xxhash64(cast({{ quoted | join(' as string), cast(') }} as string)), 1000000) < {{ (sample * 1000000) | int }}
     {%- endfor %}
 ) as sampled
 where {{ column }} is not null

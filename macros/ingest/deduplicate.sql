@@ -10,12 +10,7 @@
   {%- endfor -%}
   {#- The second tells strings apart that are not UTF-8: JSON shows their bytes all alike. -#}
   {%- do order.extend([alluvium._row_json('*') ~ ' desc', 'cast(struct(*) as string) desc']) -%}
-  {%- set partition = [] -%}
-  {%- set lacking = [] -%}
-  {%- for key in alluvium._as_list(keys) -%}
-    {%- do partition.append(alluvium._quote(key)) -%}
-    {%- do lacking.append(alluvium._quote(key) ~ ' is null') -%}
-  {%- endfor -%}
+  {%- set partition = alluvium._quote_names(alluvium._column_names(keys)) -%}
 (
         select * except (`__alluvium_rank`)
         from (
@@ -27,6 +22,6 @@
                 ) as `__alluvium_rank`
             from {{ relation }}
         )
-        where `__alluvium_rank` = 1{{ ' or ' ~ lacking | join(' or ') if not nulls_equal }}
+        where `__alluvium_rank` = 1{{ ' or ' ~ partition | join(' is null or ') ~ ' is null' if not nulls_equal }}
     )
 {%- endmacro %}

@@ -6,11 +6,7 @@
 
 {#- Of those readers, the ones whose rows are kept in a table or view of their own. -#}
 {% macro _kept_apart(node, readers) %}
-  {%- set found = [] -%}
-  {%- for parent in readers if parent.unique_id != node.unique_id and parent.config.materialized != 'ephemeral' -%}
-    {%- do found.append(parent) -%}
-  {%- endfor -%}
-  {{ return(found) }}
+  {{ return(readers | rejectattr('unique_id', 'equalto', node.unique_id) | rejectattr('config.materialized', 'equalto', 'ephemeral') | list) }}
 {% endmacro %}
 
 
