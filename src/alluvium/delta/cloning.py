@@ -104,9 +104,8 @@ def clone(
             actions.add(one)
         for app, one in numbers.items():
             actions.add(committing.set_transaction(session, app, one))
-        converters = jvm.java_class(java, "scala.jdk.javaapi.CollectionConverters")
         operation = jvm.internal(session, CLONE)(source, snapshot.version())
-        transaction.commit(converters.asScala(actions).toSeq(), operation)
+        transaction.commit(jvm.as_scala(session, actions), operation)
         return number
 
 

@@ -149,13 +149,8 @@ class State:
     def rows(self, names: Sequence[str] | None = None) -> DataFrame:
         """The rows of some of the files, columns as `schema`; names: None for all of them."""
         actions = self._actions(names)
-        converters = jvm.of(self.session).scala.jdk.javaapi.CollectionConverters
-        none = jvm.of(self.session).scala.Option.empty()
         log.delta_log(self.session, self.table)  # makes the session the thread's
-        frame = self._log.createDataFrame(
-            self.snapshot, converters.asScala(actions).toSeq(), False, none
-        )
-        rows = DataFrame(frame, self.session)
+        rows = rows_of(self.session, self.snapshot, actions)
         if self._hides:
             rows = rows.where(f"not coalesce({quoted(TOMBSTONE)}, false)")
         return rows.select(*map(quoted, self.schema.names))
@@ -230,6 +225,13 @@ def add_files(session: SparkSession, files: DataFrame, snapshot: DeltaSnapshot) 
     whole = files.select(*snapshot.allFiles().toDF().columns())
     found: JavaFrame = getattr(whole._jdf, "as")(encoder.addFileEncoder())
     return found
+
+
+def rows_of(session: SparkSession, snapshot: DeltaSnapshot, actions: Any) -> DataFrame:
+    """The rows of files of a version; actions: those that add them, a Java list."""
+    none = jvm.of(session).scala.Option.empty()
+    seq = jvm.as_scala(session, actions)
+    return DataFrame(snapshot.deltaLog().createDataFrame(snapshot, seq, False, none), session)
 
 
 def absolute_files(session: SparkSession, root: str, actions: JavaFrame) -> DataFrame:

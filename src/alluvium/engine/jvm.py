@@ -137,6 +137,11 @@ def scala_seq(session: SparkSession, items: Iterable[Any]) -> Any:
     collected = java_class(of(session), "java.util.ArrayList")()
     for item in items:
         collected.add(item)
+    return as_scala(session, collected)
+
+
+def as_scala(session: SparkSession, collected: Any) -> Any:
+    """An immutable Scala `Seq` of what a Java collection has."""
     converters = java_class(of(session), "scala.jdk.javaapi.CollectionConverters")
     return converters.asScala(collected).toSeq()
 

@@ -39,12 +39,12 @@ class Change:
     def __str__(self) -> str:
         path = ".".join(self.path)
         if self.stored is None:
-            return (
-                f"{path} is new" if self.given is None else f"{path} is new ({_text(self.given)})"
-            )
+            kind = "" if self.given is None else f" ({self.given.simpleString()})"
+            return f"{path} is new{kind}"
         if self.given is None:
             return f"{path} is gone"
-        return f"{path} is {_text(self.given)}, in the table {_text(self.stored)}"
+        given, stored = self.given.simpleString(), self.stored.simpleString()
+        return f"{path} is {given}, in the table {stored}"
 
 
 def changes(table: StructType, batch: StructType) -> list[Change]:
@@ -139,7 +139,3 @@ def _pairs(
     names = {field.name.lower(): field for field in given}
     for field in stored:
         yield field, names.get(field.name.lower())
-
-
-def _text(kind: DataType) -> str:
-    return kind.simpleString()

@@ -301,10 +301,7 @@ def _scan(session: SparkSession, snapshot: Any, paths: Sequence[str]) -> DataFra
     """The rows of some files of a version."""
     files = states.only(DataFrame(snapshot.allFiles().toDF(), session), "path", paths)
     actions = states.add_files(session, files, snapshot).collectAsList()
-    converters = jvm.of(session).scala.jdk.javaapi.CollectionConverters
-    none = jvm.of(session).scala.Option.empty()
-    seq = converters.asScala(actions).toSeq()
-    return DataFrame(snapshot.deltaLog().createDataFrame(snapshot, seq, False, none), session)
+    return states.rows_of(session, snapshot, actions)
 
 
 def _kept(frame: DataFrame) -> DataFrame:

@@ -7,9 +7,6 @@ No name of a class is used: `\\d` and `\\w` are ASCII in Java and Unicode in Pyt
 
 from collections.abc import Iterable
 
-import numpy as np
-import numpy.typing as npt
-
 Chars = tuple[tuple[int, int], ...]
 
 ANY: Chars = ((0, 0x10FFFF),)
@@ -59,20 +56,6 @@ def size(chars: Chars) -> int:
 
 def is_single(chars: Chars) -> bool:
     return len(chars) == 1 and chars[0][0] == chars[0][1]
-
-
-def coarsen(codes: npt.NDArray[np.int64], most: int) -> Chars:
-    """A set of at most so many ranges that holds the characters; the widest gaps stay open.
-
-    Args:
-        codes: sorted distinct code points, one at least.
-    """
-    gaps = np.diff(codes)
-    cuts = np.sort(np.argsort(-gaps, kind="stable")[: most - 1])
-    cuts = cuts[gaps[cuts] > 1]
-    lows = codes[np.concatenate([[0], cuts + 1]).astype(np.int64)]
-    highs = codes[np.concatenate([cuts, [len(codes) - 1]]).astype(np.int64)]
-    return tuple(zip(lows.tolist(), highs.tolist(), strict=True))
 
 
 def write(chars: Chars) -> str:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from alluvium.plan.automata.chars import ANY, Chars, coarsen, make_chars, size, write
+from alluvium.plan.automata.chars import ANY, Chars, make_chars, size, write
+from alluvium.plan.automata.numbers import intervals
 from alluvium.plan.automata.states import Register, State, Step
 from alluvium.plan.automata.texts import Texts
 
@@ -161,7 +162,7 @@ def _enlarged(codes: _Codes) -> Chars:
     signs = codes[(codes < 128) & ~_is_word(codes)]
     parts.extend(make_chars(signs.tolist()))
     if len(others := codes[codes > 127]):
-        parts.extend(coarsen(others, 4))
+        parts.extend(intervals(others, 4))
     enlarged = tuple(sorted(parts))
     return exact if len(write(exact)) <= len(write(enlarged)) else enlarged
 
