@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator, TypeChecker, ValidationError
+from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
 
 from alluvium.names import did_you_mean
@@ -122,23 +122,11 @@ def _lines(
         yield f"{place}: {shown(at)} is not accepted; accepted: {rule['accepted']}"
 
 
-def _is_mapping(_: TypeChecker, value: Any) -> bool:
-    return isinstance(value, Mapping)
-
-
-def _is_list(_: TypeChecker, value: Any) -> bool:
-    return isinstance(value, (list, tuple))
-
-
-def _is_whole(_: TypeChecker, value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 _types = Draft202012Validator.TYPE_CHECKER.redefine_many(
     {
-        "object": _is_mapping,
-        "array": _is_list,
-        "integer": _is_whole,
+        "object": lambda _, value: isinstance(value, Mapping),
+        "array": lambda _, value: isinstance(value, list | tuple),
+        "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
         "false": lambda _, value: value is False,
         "moment": lambda _, value: is_moment(value),
     }

@@ -167,7 +167,7 @@ def _uses(expression: JavaExpression) -> dict[str, set[str]]:
         bounds = _bounds(one)
         for attribute in jvm.items(one.references().toSeq()):
             found.setdefault(attribute.name(), set()).add(bounds.get(attribute.name(), OTHER))
-        if bounds and _asks_subquery(one):
+        if bounds and any(part.nodeName() == "ScalarSubquery" for part in _nodes(one)):
             for column in bounds:
                 found[column].add(SUBQUERY)
     return found
@@ -212,10 +212,6 @@ def _is_column(expression: JavaExpression) -> bool:
 def _is_constant(expression: JavaExpression) -> bool:
     """Whether it has one value for all rows: a literal, the current time, a subquery."""
     return bool(expression.deterministic()) and bool(expression.references().isEmpty())
-
-
-def _asks_subquery(expression: JavaExpression) -> bool:
-    return any(one.nodeName() == "ScalarSubquery" for one in _nodes(expression))
 
 
 def _nodes(expression: JavaExpression) -> Iterator[Any]:

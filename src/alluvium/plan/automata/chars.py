@@ -54,13 +54,9 @@ def size(chars: Chars) -> int:
     )
 
 
-def is_single(chars: Chars) -> bool:
-    return len(chars) == 1 and chars[0][0] == chars[0][1]
-
-
 def write(chars: Chars) -> str:
     """The set as a regular expression that takes one character; ANY is the caller's."""
-    if is_single(chars):
+    if len(chars) == 1 and chars[0][0] == chars[0][1]:
         return literal(chars[0][0])
     return "[" + "".join(_range(low, high) for low, high in chars) + "]"
 
