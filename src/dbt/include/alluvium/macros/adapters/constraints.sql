@@ -15,27 +15,20 @@
 {% macro alluvium_constraints(model) %}
   {%- set rules = [] -%}
   {%- set not_null = [] -%}
-  {%- set all = [] -%}
-  {%- for constraint in model.constraints -%}
-    {%- do all.append((constraint, none)) -%}
-  {%- endfor -%}
-  {%- for name in model.columns -%}
-    {%- for constraint in model.columns[name].constraints -%}
-      {%- do all.append((constraint, name)) -%}
+  {%- for column in [none] + model.columns | list -%}
+    {%- for constraint in (model.constraints if column is none else model.columns[column].constraints) -%}
+      {%- if constraint.type == 'not_null' -%}
+        {%- for name in (constraint.columns if column is none else [column]) -%}
+          {%- do not_null.append(adapter.quote(adapter.bare(name)) ~ ' is not null') -%}
+        {%- endfor -%}
+      {%- elif constraint.type == 'check' -%}
+        {%- set name = constraint.name or 'check_' ~ local_md5(constraint.expression)[:8] -%}
+        {%- do rules.append({'name': name, 'expression': constraint.expression}) -%}
+      {%- elif constraint.warn_unsupported -%}
+        {%- do exceptions.warn(model.name ~ ": the " ~ constraint.type ~ " constraint"
+            ~ ("" if column is none else " of " ~ column) ~ " is not enforced; accepted: check, not_null") -%}
+      {%- endif -%}
     {%- endfor -%}
-  {%- endfor -%}
-  {%- for constraint, column in all -%}
-    {%- if constraint.type == 'not_null' -%}
-      {%- for name in ([column] if column else constraint.columns) -%}
-        {%- do not_null.append(adapter.quote(adapter.bare(name)) ~ ' is not null') -%}
-      {%- endfor -%}
-    {%- elif constraint.type == 'check' -%}
-      {%- set name = constraint.name or 'check_' ~ local_md5(constraint.expression)[:8] -%}
-      {%- do rules.append({'name': name, 'expression': constraint.expression}) -%}
-    {%- elif constraint.warn_unsupported -%}
-      {%- do exceptions.warn(model.name ~ ": the " ~ constraint.type ~ " constraint"
-          ~ (" of " ~ column if column else "") ~ " is not enforced; accepted: check, not_null") -%}
-    {%- endif -%}
   {%- endfor -%}
   {%- if not_null -%}
     {%- do rules.insert(0, {'name': 'not_null', 'expression': not_null | join(' and ')}) -%}

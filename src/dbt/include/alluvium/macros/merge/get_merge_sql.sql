@@ -40,7 +40,6 @@ when not matched then insert *
 
 {#- A MERGE that inserts these columns, where dbt-spark's says all: names as identifiers. -#}
 {% macro alluvium_insert_listed(sql, names) %}
-  {%- set values = [] -%}
-  {%- for name in names -%}{%- do values.append('DBT_INTERNAL_SOURCE.' ~ name) -%}{%- endfor -%}
-  {{ return(sql | replace('then insert *', 'then insert (' ~ names | join(', ') ~ ') values (' ~ values | join(', ') ~ ')')) }}
+  {%- set values = 'DBT_INTERNAL_SOURCE.' ~ names | join(', DBT_INTERNAL_SOURCE.') -%}
+  {{ return(sql | replace('then insert *', 'then insert (' ~ names | join(', ') ~ ') values (' ~ values ~ ')')) }}
 {% endmacro %}
