@@ -7,7 +7,7 @@
   {%- if not alluvium._begin_operation('fsck', given, kwargs, 'does not look at the files of tables') -%}{{ return('') }}{%- endif -%}
   {%- set found = adapter.fsck(alluvium._ids_of_models(models, 'alluvium.fsck'), full) -%}
   {%- do alluvium._say(found.lines()) -%}
-  {%- set summary = 'alluvium.fsck: ' ~ found.summary() ~ '. What else may be wrong, and which command helps: docs/which-command.md' -%}
+  {%- set summary = 'alluvium.fsck: ' ~ found.summary() ~ '. What else may be wrong, and which command helps: docs/which-command.md of the package' -%}
   {%- if found.damaged -%}{%- do exceptions.raise_compiler_error(summary) -%}{%- endif -%}
   {%- do log(summary, info=true) -%}
 {% endmacro %}

@@ -21,6 +21,10 @@ from alluvium.engine import java
 
 REPO = Path(__file__).parents[2]
 OPTIONS = "SPARK_SUBMIT_OPTS"
+# What Java takes last, after the options of a profile.
+LATER_OPTIONS = "_JAVA_OPTIONS"
+# Hundreds of commands in one JVM: half as many collections, and room for an event of 20 MB.
+HEAP = "-Xms2g -Xmx3g -Xmn1g"
 QUICK = (
     # A test runs each piece of code a few times: compiling it well costs more than it saves.
     "-XX:TieredStopAtLevel=1",
@@ -36,15 +40,21 @@ QUICK = (
 )
 
 
+def of_daemons() -> str:
+    """Options of JVMs that Spark's launcher does not start for a driver."""
+    return "" if _is_plain() else f"{QUICK[0]} -XX:+UseSerialGC"
+
+
 def use() -> None:
     """Let each JVM from here on start so; make the archive beside the tests if there is none.
 
     A start with a merge loads 25,000 classes, most of them from an archive that is made once for
     these jars and this Java.
     """
-    if os.environ.get("TEST_JVM") == "plain":
+    if _is_plain():
         return
     archive = _archive()
+    os.environ[LATER_OPTIONS] = HEAP
     os.environ[OPTIONS] = " ".join([*QUICK, f"-XX:SharedArchiveFile={archive}"])
     if not archive.exists():
         archive.parent.mkdir(parents=True, exist_ok=True)
@@ -54,6 +64,10 @@ def use() -> None:
             stderr=subprocess.DEVNULL,
             env=os.environ | {"PYTHONPATH": str(REPO / "tests")},
         )
+
+
+def _is_plain() -> bool:
+    return os.environ.get("TEST_JVM") == "plain"
 
 
 def _archive() -> Path:

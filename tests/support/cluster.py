@@ -48,6 +48,7 @@ class Cluster:
         store: the S3 server, with the bucket BUCKET.
         python: of executors.
         user: of workers; None for the one of this process.
+        java_options: of master, workers and executors.
     """
 
     folder: Path
@@ -57,6 +58,7 @@ class Cluster:
     store: s3.S3
     python: Path
     user: str | None
+    java_options: str
     _daemons: list[subprocess.Popen[bytes]] = field(default_factory=list)
     _workers: dict[int, subprocess.Popen[bytes]] = field(default_factory=dict)
 
@@ -148,6 +150,8 @@ class Cluster:
                     "SPARK_HOME": str(_SPARK),
                     "SPARK_LOCAL_IP": "127.0.0.1",
                     "SPARK_DAEMON_MEMORY": "256m",
+                    # Workers hand it on to executors.
+                    "JAVA_TOOL_OPTIONS": self.java_options,
                 },
                 stdout=said,
                 stderr=said,
@@ -170,10 +174,11 @@ class Cluster:
 
 
 @contextmanager
-def running(shares_disk: bool = False) -> Iterator[Cluster]:
+def running(shares_disk: bool = False, java_options: str = "") -> Iterator[Cluster]:
     """Run the servers, with an empty bucket and an empty database.
 
     shares_disk: whether workers may write where the driver does; then they run as its user.
+    java_options: of each JVM but the driver's.
 
     Raises:
         postgres.MissingError: PostgreSQL cannot run here; the message says why.
@@ -192,7 +197,7 @@ def running(shares_disk: bool = False) -> Iterator[Cluster]:
             master = f"spark://127.0.0.1:{free.getsockname()[1]}"
         password = secrets.token_hex(12)
         user = None if shares_disk else user
-        made = Cluster(folder, master, metastore, password, store, python, user)
+        made = Cluster(folder, master, metastore, password, store, python, user, java_options)
         stack.callback(made.end)
         made.start_master()
         for number in range(WORKERS):

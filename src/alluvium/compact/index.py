@@ -56,7 +56,7 @@ def add_indexes(
     dry_run: bool = False,
     say: Callable[[str], None] = _log.info,
 ) -> IndexDone:
-    """Give the files that have no index one, in their tags. No row changes, no file is written.
+    """Give the files that have no index of a column one, in their tags. No file is written.
 
     Files that other writers add meanwhile are for the next run: so this one ends beside any writer.
     Killed at any point, the next run goes on behind the newest commit.
@@ -78,7 +78,7 @@ def add_indexes(
             commits.check_index(layout.index or ())
         indexer = commits.indexer(layout.indexed)
         columns = indexer.columns if indexer else ()
-        found = commits.without_tag(marks.AUTOMATA_TAG) if indexer else []
+        found = commits.without_index(indexer) if indexer else []
         ahead = set(found) if ahead is None else ahead
         due = [path for path in found if path in ahead]
         if dry_run or not due or indexer is None or failed == _TRIES:

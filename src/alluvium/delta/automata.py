@@ -95,8 +95,13 @@ class Indexer:
         """Names of the indexed columns, as the table has them."""
         return tuple(one.column for one in self._indexed)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The same, as files and their tags have them."""
+        return tuple(one.name for one in self._indexed)
+
     def tags(self, files: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
-        """The tag of each file. One that has nothing to say tells that the file was looked at.
+        """The tag of each file. It tells of each column that it was looked at, or its index.
 
         Args:
             files: the URI of each, and its action as the log has it.
@@ -109,7 +114,8 @@ class Indexer:
         found = [
             self._indexes(values, action) for values, (_, action) in zip(read, files, strict=True)
         ]
-        return [to_text(indexes) for indexes in budget.within(found, len(wanted), size)]
+        none: dict[str, Index | None] = dict.fromkeys(self.names)
+        return [to_text(none | indexes) for indexes in budget.within(found, len(wanted), size)]
 
     def _indexes(
         self, values: Sequence[pa.Array | None], action: Mapping[str, Any]

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from alluvium import marks
 from alluvium.delta import automata, committing
 from alluvium.delta.committing import fields
 from alluvium.delta.handles import (
@@ -21,6 +22,7 @@ from alluvium.delta.handles import (
 from alluvium.delta.internals import COMPUTE_STATS
 from alluvium.delta.table_files import TableFiles
 from alluvium.engine.internals import PYTHON_UTILS, SQL_METRICS
+from alluvium.names import literal
 
 # Commits behind a version by which it is so old that the newest one is worth a look.
 _LONG_AGO = 32
@@ -64,10 +66,12 @@ class LayoutCommits(TableFiles):
         conf = self._log.newDeltaHadoopConf()
         return automata.Indexer(self.session, conf, found) if found else None
 
-    def without_tag(self, key: str) -> list[str]:
-        """Paths of the files that have no tag of this name."""
-        has = self._functions.expr("tags").getItem(key)
-        found = self._snapshot.allFiles().filter(has.isNull()).select("path", self._seq([]))
+    def without_index(self, indexer: automata.Indexer) -> list[str]:
+        """Paths of the files of which one of the columns was not looked at yet."""
+        seen = f"json_object_keys(tags[{literal(marks.AUTOMATA_TAG)}])"
+        each = " and ".join(f"array_contains({seen}, {literal(name)})" for name in indexer.names)
+        due = self._functions.expr(f"not coalesce({each}, false)")
+        found = self._snapshot.allFiles().filter(due).select("path", self._seq([]))
         paths: list[str] = DataFrame(found, self.session).toArrow()["path"].to_pylist()
         return paths
 

@@ -354,13 +354,15 @@ def _broken_file(thrown: list[Thrown]) -> Cause | None:
 def _first_aid(path: str, everything: str) -> str:
     if "/_delta_log/" in path:
         return f"It is a part of the log of the table {path.split('/_delta_log/')[0]}: {MENDS}"
-    if _DATA_FILE.search(path):
-        return f"If it is a table's: {MENDS}, with the progress of merges. Else deliver it whole"
     if _CODEC.search(everything):
-        return "Deliver the file with another compression, such as zstd"
-    if _OTHER_TYPE.search(everything):
-        return "Give the source's `schema` the type that the file has, or deliver the file with it"
-    return "Deliver it whole under its name, or take it away, and run again"
+        aid = "deliver the file with another compression, such as zstd"
+    elif _OTHER_TYPE.search(everything):
+        aid = "give the source's `schema` the type that the file has, or deliver the file with it"
+    else:
+        aid = "deliver it whole under its name, or take it away, and run again"
+    if _DATA_FILE.search(path):  # Spark gives what lands such names too
+        return f"If it is a table's: {MENDS}, with the progress of merges. Else {aid}"
+    return aid[0].upper() + aid[1:]
 
 
 def _vacuum(thrown: list[Thrown]) -> Cause | None:

@@ -101,6 +101,10 @@ def conf_of(settings: Settings, paths: list[Path]) -> dict[str, str]:
         # times as long in such a method as without one.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.ui.enabled": "false",
+        # Spark keeps what it knows of thousands for that page; a JVM may run many commands.
+        "spark.ui.retainedJobs": "200",
+        "spark.ui.retainedStages": "200",
+        "spark.sql.ui.retainedExecutions": "200",
         "spark.ui.showConsoleProgress": "false",
     }
     conf |= _metastore(settings, paths)
@@ -120,8 +124,6 @@ def conf_of(settings: Settings, paths: list[Path]) -> dict[str, str]:
             "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores),
         }
     conf |= log_store.conf(settings.conf, home, single_writer=settings.single_writer)
-    if settings.keep_warm:
-        conf |= warm.HISTORY
     conf |= zone.for_reads(settings.conf.get(zone.KEY, zone.UTC))
     conf |= settings.conf
     conf["spark.driver.extraJavaOptions"] = _java_options(settings, conf[zone.KEY])

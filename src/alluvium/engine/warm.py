@@ -39,12 +39,6 @@ _LOOK = 0.05
 # Seconds after which a wait as the process goes out is told of.
 _PATIENCE = 3.0
 
-# Spark keeps what it knows of so many of each: a JVM that lives on would keep thousands.
-HISTORY = {
-    f"spark.{key}": "200"
-    for key in ("sql.ui.retainedExecutions", "ui.retainedJobs", "ui.retainedStages")
-}
-
 
 class Line:
     """The connection that a JVM lives by, or one that asks it something."""

@@ -25,7 +25,7 @@ from alluvium.engine.causes import reason
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.ingest.broker import looking
-from alluvium.ingest.events import Trigger
+from alluvium.ingest.events import PLACE, Trigger
 from alluvium.ingest.file_source import FileSource
 from alluvium.ingest.intake import Intake
 from alluvium.ingest.kafka_source import KafkaSource
@@ -43,6 +43,9 @@ from alluvium.ingest.target import (
 )
 from alluvium.ingest.topics import Topics
 from alluvium.wording import counted
+
+# A file that was written again has the places of the one before.
+_SAME_EVENT = (*PLACE, "_source_timestamp")
 
 
 def create_empty(session: SparkSession, feed: Feed, sql: str, view: str, target: Target) -> None:
@@ -116,8 +119,7 @@ def append(
     if replaced is not None and (fewer := replaced[1] - _size(session, target)[1]) > 0:
         warnings.append(
             f"{target.name}: the full refresh left it with {counted(fewer, 'event')} fewer. If its "
-            f"source no longer holds them, `restore table {target.name} to version as of "
-            f"{replaced[0]}` brings them back"
+            f"source no longer holds them, {_way_back(target.name, replaced[0], columns.names)}"
         )
     return replace(
         run.figures(),
@@ -200,6 +202,18 @@ def _from_files(
         _take(session, intake, run)
     run.place = replace(run.place, version=intake.version)
     return _Taken(waiting, intake.absent, warnings=intake.warnings())
+
+
+def _way_back(table: str, version: int, columns: Sequence[str]) -> str:
+    """What adds the events of a version to those that came since: a RESTORE would lose these."""
+    before = f"{table} version as of {version}"
+    if not set(_SAME_EVENT) <= set(columns):
+        return f"`select * from {before}` has them"
+    same = " and ".join(f"was.{name} <=> here.{name}" for name in _SAME_EVENT)
+    return (
+        f"`insert into {table} by name select was.* from {before} as was left anti join {table} "
+        f"as here on {same}` brings them back"
+    )
 
 
 def _size(session: SparkSession, target: Target) -> tuple[int, int]:

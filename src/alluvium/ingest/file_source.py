@@ -189,7 +189,7 @@ class FileSource:
         if not self.feed.header:
             yield None, paths
             return
-        lines = self._rows(session, paths, unchecked)
+        lines = self._rows(session, paths, unchecked, has_header=True)
         records = lines.where(self._is_record(F.col("value").cast("string")))
         whole = F.col("whole") if "whole" in lines.columns else F.lit(True)
         raw = F.col("value").cast("binary")
@@ -200,7 +200,10 @@ class FileSource:
             if not is_whole:
                 why = "a quote opens in its line and does not close there, or it has more than"
                 why += " `maxColumns` or `maxCharsPerColumn` says; accepted: a header whose quotes"
-                why += " close, within those options, or `multiLine: true` where it may span lines"
+                why += (
+                    " close, within those options, or `schema` and `multiLine: true` where it may"
+                )
+                why += " span lines"
                 raise self._bad_header(headers[path], [path], why)
         files = defaultdict(list)
         for path in paths:
@@ -216,11 +219,13 @@ class FileSource:
         comment = next((v for k, v in self.feed.options.items() if k.lower() == "comment"), "")
         return found & ~line.startswith(comment) if comment else found
 
-    def _rows(self, session: SparkSession, paths: list[str], unchecked: bool) -> DataFrame:
+    def _rows(
+        self, session: SparkSession, paths: list[str], unchecked: bool, *, has_header: bool = False
+    ) -> DataFrame:
         """The `value` of lines or rows in bytes, their `place`, and `url` and `time` of their file.
 
-        One file to a partition. Of csv that is parsed there is `whole` too: whether a line is a
-        record.
+        One file to a partition. Of csv that is parsed, or whose header is, there is `whole` too:
+        whether a line is a record.
         """
         spec = self.feed.spec
         # A name may hold a wildcard's characters.
@@ -229,7 +234,7 @@ class FileSource:
             reader = reader.options(**_UNCHECKED)
         if spec.format in LINE_FORMATS:
             lines = _with_places(reader.option("lineSep", "\n").text(paths), F.col("value"))
-            if spec.format == "csv" and spec.schema is not None:
+            if spec.format == "csv" and (has_header or spec.schema is not None):
                 given = self.feed.options
                 lines = lines.withColumn("value", F.col("value").cast("binary"))
                 return records(lines, given, given.get(MULTI_LINE, "").lower() == "true")

@@ -109,7 +109,8 @@ def explain_read(session: SparkSession, table: str, where: Where) -> str:
         elif not one["known"]:
             idle.append(f"{text} (not a condition that they know)")
         else:
-            idle.append(text if one["indexed"] else f"{text} (no file has one of the column)")
+            none = " (no file has one of the column; `index` of the layout names columns)"
+            idle.append(text if one["indexed"] else f"{text}{none}")
     if idle:
         lines.append(f"  automata exclude nothing by {', '.join(idle)}")
     if read["untagged"] and any(one["known"] for one in read["conditions"]):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from functional import quick_java
 from functional.placed import PlacedProject
 from support import cluster, postgres, s3
 from support.cluster import Cluster
@@ -17,7 +18,7 @@ from alluvium.engine import session as engine
 def started(shares_disk: bool = False) -> Iterator[Cluster]:
     """The servers; skips where this machine has not what they need."""
     try:
-        with cluster.running(shares_disk=shares_disk) as found:
+        with cluster.running(shares_disk, quick_java.of_daemons()) as found:
             engine.stop()  # of other tests, which have another context
             yield found
     except (postgres.MissingError, s3.MissingError) as missing:

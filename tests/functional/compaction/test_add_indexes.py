@@ -103,6 +103,11 @@ def test_files_get_indexes_whoever_writes_meanwhile(
     assert [(row["reason"], row["relabelled"]) for row in made] == [
         ("index", n) for n in (4, 4, 2, 1)
     ]
+    # A column that `index` names later is looked at in each file, and once.
+    wider = Layout(LAYOUT.sort_by, index=("service", "status", "id"))
+    for number in (11, 0):
+        assert figures(add_indexes(spark, table, wider, "m")) == (number, 0, 0)
+    check(path, indexes(spark, table), NAMES | {"id": "id"})
 
 
 def test_a_writer_that_is_always_faster(

@@ -122,6 +122,11 @@ def test_headers_without_a_schema_and_files_of_any_name(make_bronze: Make) -> No
     found = {(r["_source_partition"], r["_source_offset"], r["_value"]) for r in bronze.rows()}
     assert found == {(name, 1, str(number)) for number, name in enumerate(names)}
     assert {bytes(r["_headers"][0]["value"]) for r in bronze.rows()} == {b"id"}
+    # Its other half is not an event.
+    bronze.land("quoted", b'id,"a\nb"\n1,2\n')
+    with pytest.raises(stream.SpecError, match=r"header of quoted is .*a quote opens in its line"):
+        bronze.run()
+    (bronze.landing / "quoted").unlink()
     # Java's listings leave out a name that is no text: it is told.
     bad = Path(os.fsdecode(os.fsencode(bronze.landing) + b"/\xff.csv"))
     bad.write_text("id\n7\n")

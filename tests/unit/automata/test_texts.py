@@ -244,7 +244,7 @@ def test_time_grows_with_the_length(column: list[str]) -> None:
 
 
 def _timed(pattern: re.Pattern[str], values: list[str]) -> float:
-    started = time.perf_counter()
+    started = time.process_time()
     for value in values:
         pattern.fullmatch(value)
-    return time.perf_counter() - started
+    return time.process_time() - started

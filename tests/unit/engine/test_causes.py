@@ -165,6 +165,13 @@ def test_a_full_disk_is_one_line(words: str) -> None:
             ("/l/a.parquet cannot be read: ", "Give the source's `schema` the type"),
         ),
         (
+            # As Spark names what it writes.
+            "file:/l/part-00000-48c8c7b1-1cb6-456c-95bf-8c567a5eb82e-c000.snappy.parquet",
+            "PARQUET_COLUMN_DATA_TYPE_MISMATCH",
+            ("SchemaColumnConvertNotSupportedException", "column: [at], physicalType: BINARY"),
+            (f"If it is a table's: {MENDS}", ". Else give the source's `schema` the type"),
+        ),
+        (
             "file:/l/a.parquet",
             "NO_HINT",
             ("ClassNotFoundException", "org.apache.hadoop.io.compress.BrotliCodec"),
