@@ -9,18 +9,21 @@
     {%- set kept = alluvium._rejected_relation(table) if table is not none else none -%}
     {%- set rejected = adapter.get_relation(kept.database, kept.schema, kept.identifier) if kept is not none else none -%}
   {%- endif %}
+{#- Batches are compared with batches: a backlog's events are old, and were rejected now. -#}
+{%- set since = 'coalesce((select min(`_batch_id`) from ' ~ events ~ ' where `_source_timestamp` >= current_timestamp() - interval ' ~ within ~ '), (select max(`_batch_id`) from '
+    ~ events ~ '))' %}
 select
     rejected.event_count as rejected_events,
     bronze.event_count as all_events
 from (
     select count(*) as event_count
-    from {{ rejected if rejected is not none else '(select current_timestamp() as rejected_at where false)' }}
-    where rejected_at >= current_timestamp() - interval {{ within }}
+    from {{ rejected if rejected is not none else "(select '' as event, current_timestamp() as rejected_at where false)" }}
+    where coalesce(try_cast(get_json_object(event, '$._batch_id') as bigint) >= {{ since }}, rejected_at >= current_timestamp() - interval {{ within }})
 ) as rejected
 cross join (
     select count(*) as event_count
     from {{ events }}
-    where `_source_timestamp` >= current_timestamp() - interval {{ within }}
+    where `_batch_id` >= {{ since }}
 ) as bronze
 where rejected.event_count > {{ max }} * bronze.event_count
 {% endtest %}

@@ -12,7 +12,7 @@ from __future__ import annotations
 # `merge.progress`, `plan.versions.heirs`, the search for lost tables, and on stock targets by
 # nobody.
 MERGED_THROUGH = "alluvium/"
-# Before the checkpoint's id: the newest epoch that is appended. Read by `ingest.start` and
+# Before the checkpoint's id: the newest epoch that is appended. Read by `delta.epochs` and
 # `ingest.intake`.
 STREAM_EPOCH = "alluvium/stream/"
 # The number of the newest cuts of a Z-order; before a colon and their text, the action that keeps

@@ -21,6 +21,7 @@ from alluvium.engine import jars, java, versions
 VERSION = "4.0.0"
 PACKAGES = (f"org.apache.kafka:kafka_2.13:{VERSION}",)
 PARTITIONS = 3
+MOST_BYTES = 24 * 2**20  # of a record
 PASSWORD = "nobody-may-read-this"
 JAAS = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="reader" '
 _STRINGS = "org.apache.kafka.common.serialization.StringSerializer"
@@ -66,6 +67,7 @@ class Broker:
         if transactional_id is not None:
             # By default the broker aborts after a minute, which a slow machine needs for a run.
             given = {"transactional_id": transactional_id, "transaction_timeout_ms": "900000"}
+        given |= {"max_request_size": str(MOST_BYTES), "buffer_memory": str(2 * MOST_BYTES)}
         properties = self._properties(key_serializer=_STRINGS, value_serializer=_STRINGS, **given)
         return self._clients.producer.KafkaProducer(properties)
 
@@ -153,6 +155,7 @@ def broker(folder: Path, home: Path) -> Iterator[Broker]:
         "listener.name.login.plain.sasl.jaas.config": f'{JAAS}user_reader="{PASSWORD}";',
         "log.dirs": str(folder / "data"),
         "num.partitions": str(PARTITIONS),
+        "message.max.bytes": str(MOST_BYTES),
         "offsets.topic.replication.factor": "1",
         "transaction.state.log.replication.factor": "1",
         "transaction.state.log.min.isr": "1",

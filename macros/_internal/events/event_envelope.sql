@@ -36,7 +36,8 @@
   {%- else -%}
     {%- do fields.append(alluvium._image_ddl(spec.columns)) -%}
     {%- if spec.form == 'flat' -%}
-      {%- for name in ('__deleted', '__op', '__source_ts_ms') -%}{%- do fields.append('`' ~ name ~ '` string') -%}{%- endfor -%}
+      {%- set names = (['__deleted', '__op', '__source_ts_ms'] + alluvium._flat_fields(spec)) | unique -%}
+      {%- for name in names if name not in spec.columns | map(attribute='name') -%}{%- do fields.append('`' ~ name ~ '` string') -%}{%- endfor -%}
     {%- endif -%}
   {%- endif -%}
   {{ return(fields | join(', ')) }}
@@ -82,6 +83,9 @@
       {%- do parts.append(alluvium._text_literal(field.name) ~ ', ' ~ alluvium._in_event(spec, field.name)) -%}
     {%- endfor -%}
   {%- endif -%}
+  {%- for name in alluvium._flat_fields(spec) if spec.form == 'flat' -%}
+    {%- do parts.append("'" ~ name ~ "', " ~ alluvium._unmarked(alluvium._in_event(spec, name))) -%}
+  {%- endfor -%}
   {%- do parts.append("'committed', " ~ {'flat': alluvium._in_event(spec, '__source_ts_ms'), 'json': 'cast(null as string)'}.get(spec.form, alluvium._in_event(spec, 'source') ~ '.ts_ms')) -%}
   {%- set nested, units, hex = [], [], [] -%}
   {%- set of_row = "get(filter(`__alluvium_p`.schema.fields, f -> f.field = 'after'), 0).fields" if spec.form == 'debezium' else '`__alluvium_p`.schema.fields' -%}

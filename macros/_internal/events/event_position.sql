@@ -22,7 +22,7 @@
     {#- A topic that was made again is named with its number, as orders#2-0. -#}
     {{ return("concat(lpad(coalesce(nullif(regexp_extract(_source_partition, '#([0-9]+)-[0-9]+$', 1), ''), '1'), 10, '0'), '/', lpad(cast(_source_offset as string), 20, '0'))") }}
   {%- endif -%}
-  {%- set given = 'cast((' ~ alluvium._in_envelope(spec.position, i) ~ ') as string)' -%}
+  {%- set given = 'cast((' ~ alluvium._in_envelope(spec, i) ~ ') as string)' -%}
   {#- Other texts sort as texts; a number with a fraction, or in the form of a double, would not sort as a number. -#}
   {{ return('case when ' ~ given ~ " rlike '^-?[0-9]{1,38}$' then " ~ alluvium._sorted_whole(given, 38, 38) ~ ' when try_cast(' ~ given ~ ' as double) is null then '
       ~ given ~ ' end') }}
@@ -52,9 +52,16 @@
 {% endmacro %}
 
 
-{#- The user's SQL over an envelope, whose fields are those of `i`. -#}
-{% macro _in_envelope(sql, i) %}
-  {{ return(modules.re.sub('(?<![\\w.`\'])(source[.]|transaction[.]|(?:op|ts_ms|ts_us|ts_ns)\\b)', i ~ '.\\1', sql)) }}
+{#- The user's SQL for a position, over the envelope whose fields are those of `i`; a flat event has the fields that begin with __. -#}
+{% macro _in_envelope(spec, i) %}
+  {%- set field = '__\\w+' if spec.form == 'flat' else 'source[.]|transaction[.]|(?:op|ts_ms|ts_us|ts_ns)\\b' -%}
+  {{ return(modules.re.sub('(?<![\\w.`\'])(' ~ field ~ ')', i ~ '.\\1', spec.position)) }}
+{% endmacro %}
+
+
+{#- The fields of a flat event that its position reads. -#}
+{% macro _flat_fields(spec) %}
+  {{ return(modules.re.findall('(?<![\\w.`\'])__\\w+', spec.position or '') | unique | list) }}
 {% endmacro %}
 
 

@@ -33,8 +33,9 @@
     {{ alluvium._refuse(who, argument ~ ' is ' ~ spec[argument], accepted | join(', ')) }}
   {%- endfor -%}
   {%- do spec.update({'tombstones': spec.tombstones or ('delete' if form == 'flat' else 'skip')}) -%}
-  {%- if spec.tombstones == 'delete' and spec.connector -%}
-    {{ alluvium._refuse(who, "tombstones is delete, and a tombstone has no position in the connector's log", "tombstones='skip', or position='offset'") }}
+  {%- if spec.tombstones == 'delete' and spec.position != 'offset' -%}
+    {{ alluvium._refuse(who, 'tombstones is delete' ~ (' unless you say otherwise' if not given.tombstones else '') ~ ', and a tombstone has no position but its offset',
+        "tombstones='skip', or position='offset'") }}
   {%- endif -%}
   {%- do spec.update({'has_schema': form != 'json' and not (form == 'flat' and ('payload' in names or 'schema' in names))}) -%}
 
@@ -71,6 +72,9 @@
   {%- if form != 'debezium' -%}
     {#- MongoDB's clock is no order, and the others say none. -#}
     {%- do spec.update({'connector': none, 'position': spec.position or 'offset'}) -%}
+    {%- if form == 'flat' and modules.re.search('(?<![\\w.`\'])(?:source|transaction)[.]', spec.position) -%}
+      {{ alluvium._refuse(who, 'position is ' ~ spec.position ~ ', and flat events have no envelope', "offset, or SQL over fields that begin with __, such as __source_lsn") }}
+    {%- endif -%}
   {%- elif spec.connector is not none and spec.position is not none -%}
     {{ alluvium._refuse(who, 'connector and position are both set', 'one of them') }}
   {%- elif spec.connector is none and spec.position is none -%}

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from alluvium.command import rounds_wanted
-from alluvium.engine.attaching import State
 from alluvium.status import cli
 from alluvium.status import project as projects
 from alluvium.wording import counted, span
@@ -92,9 +91,14 @@ def _start(given: argparse.Namespace) -> int:
 def _status(given: argparse.Namespace) -> int:
     from alluvium.engine import warm  # PySpark: `status` of the feeds does without it
 
-    home, state = _found(given)
-    if state is None:
+    home = _home(given)
+    state = warm.read(home)
+    if not warm.is_held(home) or (state is None and warm.address(home) is None):
+        print(f"{home} has no warm engine")
         return cli.NOT_WELL
+    if state is None:
+        print(f"{home} has a warm engine of another release of Alluvium")
+        return cli.NO_LOOK
     try:
         does, idle, keep, commands, heap, stops = warm.ask(state, "status").split()
     except (OSError, ValueError):
@@ -117,11 +121,13 @@ def _status(given: argparse.Namespace) -> int:
 def _stop(given: argparse.Namespace) -> int:
     from alluvium.engine import warm
 
-    home, state = _found(given)
-    if state is None:
+    home = _home(given)
+    address = warm.address(home)  # of any release
+    if address is None or not warm.is_held(home):
+        print(f"{home} has no warm engine")
         return cli.WELL
     try:
-        warm.ask(state, "stop")
+        warm.ask(address, "stop")
     except OSError as error:
         print(f"alluvium: the engine of {home} does not answer: {error}", file=sys.stderr)
         return cli.NO_LOOK
@@ -129,18 +135,6 @@ def _stop(given: argparse.Namespace) -> int:
         time.sleep(0.1)
     print(f"the warm engine of {home} has ended")
     return cli.WELL
-
-
-def _found(given: argparse.Namespace) -> tuple[Path, State | None]:
-    """The home that is meant, and its engine; tells where it has none."""
-    from alluvium.engine import warm
-
-    home = _home(given)
-    state = warm.read(home)
-    if state is None or not warm.is_held(home):
-        print(f"{home} has no warm engine")
-        return home, None
-    return home, state
 
 
 def _home(given: argparse.Namespace) -> Path:

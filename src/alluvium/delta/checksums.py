@@ -20,3 +20,9 @@ def transactions(snapshot: DeltaSnapshot) -> list[Any] | None:
     found = of(snapshot)
     noted = found.get().setTransactions() if found.isDefined() else found
     return jvm.items(noted.get()) if noted.isDefined() else None
+
+
+def all_transactions(snapshot: DeltaSnapshot) -> list[Any]:
+    """The same; where no checksum has them, of the table's state."""
+    noted = transactions(snapshot)
+    return jvm.items(snapshot.setTransactions()) if noted is None else noted

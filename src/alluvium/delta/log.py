@@ -195,8 +195,7 @@ def state(
 
 def numbers(snapshot: DeltaSnapshot) -> tuple[str, dict[str, int]]:
     """Table id, and the newest version of each application's `txn` action."""
-    noted = checksums.transactions(snapshot)
-    found = jvm.items(snapshot.setTransactions()) if noted is None else noted
+    found = checksums.all_transactions(snapshot)
     return str(snapshot.metadata().id()), {a.appId(): int(a.version()) for a in found}
 
 

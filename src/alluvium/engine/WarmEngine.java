@@ -72,6 +72,9 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
     /** By this Python says, at any time, that it holds an object no more. */
     private static final String FORGETS = "py4j.commands.MemoryCommand";
 
+    /** What Java and libraries set for themselves, once they are asked for it. */
+    private static final String[] VOLATILE = {"sun.", "jdk.", "com.sun.", "org.xerial."};
+
     private static final Object LOCK = new Object();
     private static final CountDownLatch FOREVER = new CountDownLatch(1);
 
@@ -429,7 +432,11 @@ public class WarmEngine extends InputStream implements Runnable, sun.misc.Signal
         }
         for (Object one : System.getProperties().stringPropertyNames()) {
             String key = (String) one;
-            if (key.startsWith("spark.") || key.startsWith("user.") || key.startsWith("java.io.")) {
+            boolean isVolatile = false;
+            for (int i = 0; i < VOLATILE.length; i++) {
+                isVolatile = isVolatile || key.startsWith(VOLATILE[i]);
+            }
+            if (!isVolatile) {
                 found.put("Java's property " + key, System.getProperty(key));
             }
         }

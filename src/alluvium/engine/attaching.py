@@ -48,14 +48,36 @@ def salted(parts: Mapping[str, str], salt: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class State:
+class Address:
+    """Where such a JVM is asked; the file of each release says it by these names.
+
+    Attributes:
+        port: where it listens for its client, of 127.0.0.1.
+        secret: the first word of a line.
+    """
+
+    port: int
+    secret: str
+
+    @staticmethod
+    def of(text: str) -> Address | None:
+        """The address that `text` gives; None where it gives none."""
+        try:
+            found = json.loads(text)
+            port, secret = found["port"], found["secret"]
+        except (ValueError, KeyError, TypeError):
+            return None
+        return Address(port, secret) if type(port) is int and isinstance(secret, str) else None
+
+
+@dataclass(frozen=True)
+class State(Address):
     """What a JVM that may outlive its command is, as its file in the home says.
 
     Attributes:
         host, user: whose it is; the name of the machine, and the number of the user.
         pid, since: of its process, and when that began, in seconds since 1970.
-        gateway, port: where it listens, of 127.0.0.1: for py4j, and for its client.
-        secret: of both.
+        gateway: where it listens for py4j, with the same secret.
         home, inode: the folder, absolute, and its device and inode.
         made_of: what decides what it is, by name, `salted` with `salt`.
     """
@@ -65,8 +87,6 @@ class State:
     pid: int
     since: float
     gateway: int
-    port: int
-    secret: str
     home: str
     inode: str
     salt: str

@@ -25,16 +25,26 @@ from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
 
 from alluvium.engine import EngineError, java, jvm
-from alluvium.engine.attaching import Here, State, Verdict, Way, decide, of_environment, salted
+from alluvium.engine.attaching import (
+    Address,
+    Here,
+    State,
+    Verdict,
+    Way,
+    decide,
+    of_environment,
+    salted,
+)
 
 STATE, LOCK, ENDED, NO_MEMORY = "engine.json", "engine.lock", "engine.ended", "engine.oom"
 _JAVA = "alluvium.WarmEngine"
 
 # Seconds: to connect, and for an answer; for what an earlier command began to end, as the JVM has
-# it, and some; for a JVM to be gone; between two looks.
+# it, and some; for a JVM to be gone; for others to look at its lock; between two looks.
 _TO_ANSWER = 10.0
 _TO_GO = 45.0
 _TO_END = 60.0
+_TO_LOOK = 1.0
 _LOOK = 0.05
 # Seconds after which a wait as the process goes out is told of.
 _PATIENCE = 3.0
@@ -43,9 +53,9 @@ _PATIENCE = 3.0
 class Line:
     """The connection that a JVM lives by, or one that asks it something."""
 
-    def __init__(self, state: State) -> None:
-        self._secret = state.secret
-        self._socket = socket.create_connection(("127.0.0.1", state.port), _TO_ANSWER)
+    def __init__(self, address: Address) -> None:
+        self._secret = address.secret
+        self._socket = socket.create_connection(("127.0.0.1", address.port), _TO_ANSWER)
 
     def ask(self, *words: object, seconds: float = _TO_ANSWER) -> str:
         """The answer to a first line; empty where the JVM is gone."""
@@ -144,9 +154,13 @@ def meet(home: Path, wanted: Mapping[str, str] | None, keep: float) -> tuple[Sta
         if line is not None:
             return state, line
         verdict = Verdict(Way.WAIT)
-    elif state is not None and verdict.way is Way.END:
+    other = address(home) if state is None and verdict.way is Way.WAIT else None
+    if other is not None:
+        verdict = Verdict(Way.END, "it is of another release of Alluvium")
+    asked = state or other
+    if asked is not None and verdict.way is Way.END:
         with contextlib.suppress(OSError):
-            ask(state, "stop")
+            ask(asked, "stop")
     if verdict.way is not Way.START:
         wait_until_gone(home, state)
     why = word(home) or verdict.why
@@ -172,9 +186,9 @@ def _attached(state: State, keep: float) -> Line | None:
     return None
 
 
-def ask(state: State, word: str) -> str:
+def ask(address: Address, word: str) -> str:
     """What the JVM answers to a word; empty where it is gone."""
-    line = Line(state)
+    line = Line(address)
     try:
         return line.ask(word)
     finally:
@@ -192,11 +206,24 @@ def read(home: Path) -> State | None:
     Raises:
         EngineError: it is another user's.
     """
+    return State.read(_noted(home))
+
+
+def address(home: Path) -> Address | None:
+    """Where the JVM of the home is asked, also one of another release; None where nothing says it.
+
+    Raises:
+        EngineError: it is another user's.
+    """
+    return Address.of(_noted(home))
+
+
+def _noted(home: Path) -> str:
     path = home / STATE
     try:
-        return State.read(path.read_text())
+        return path.read_text()
     except FileNotFoundError:
-        return None
+        return ""
     except PermissionError as error:
         raise EngineError(
             f"The home {home} has a warm engine of user {path.stat().st_uid}: {error}. Accepted:"
@@ -235,10 +262,15 @@ def hold(home: Path, handle: IO[str]) -> None:
     Raises:
         EngineError: another JVM of the home does not end.
     """
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise EngineError(f"The home {home} has an engine that runs") from error
+    until = time.monotonic() + _TO_LOOK
+    while True:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            # Whoever asks `is_held` has it for a moment.
+            if time.monotonic() > until:
+                raise EngineError(f"The home {home} has an engine that runs") from error
+        time.sleep(_LOOK)
 
 
 def free(handle: IO[str]) -> None:

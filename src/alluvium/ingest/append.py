@@ -229,7 +229,7 @@ def _take(session: SparkSession, intake: Intake, run: MicroBatches) -> None:
     def write(trigger: Trigger, epoch: int) -> int:
         version = run.write(own, trigger, epoch)
         if version is None:
-            raise not_alone(run)
+            raise not_alone(run.target.name)
         return version
 
     try:
@@ -250,7 +250,7 @@ def _stream(session: SparkSession, source: KafkaSource, run: MicroBatches, topic
             trigger = source.trigger(batch, known, topics.made, topics.most_events(epoch))
             version = run.write(own, trigger, epoch)
             if version is None and epoch > planned:
-                raise _behind(run)
+                raise not_alone(run.target.name)
         except Exception as error:
             errors.append(_failed(run, error) if isinstance(error, Py4JJavaError) else error)
             raise
@@ -270,13 +270,6 @@ def _stream(session: SparkSession, source: KafkaSource, run: MicroBatches, topic
             raise failed from failed.__cause__ or error
         finally:
             query.stop()
-
-
-def _behind(run: MicroBatches) -> StreamError:
-    return StreamError(
-        f"{run.target.name}: its checkpoint {run.place.root} is older than the table. Delete that "
-        "folder: the next run then reads what the table does not have"
-    )
 
 
 def _failed(run: MicroBatches, error: Py4JJavaError) -> StreamError:

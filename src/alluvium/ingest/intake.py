@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import log
+from alluvium.delta import epochs, log
 from alluvium.engine.causes import reason
 from alluvium.engine.files import Files
 from alluvium.ingest import ledger as ledgers
@@ -164,23 +164,22 @@ class Intake:
         place = self._place
         ledger = ledgers.load(self._files, place.location)
         if ledger.is_new:
-            ledger.epoch = self._committed() + 1
+            ledger.epoch = self._committed().number + 1
             if place.skips_known or ledger.epoch:
                 self.version = log.version(self._session, self._table)
                 self._times = self._held()
                 ledger.held = set(self._times)
             ledger.save(self._files)
         elif ledger.planned is not None:
-            if self._committed() >= ledger.epoch:
+            if self._committed().number >= ledger.epoch:
                 ledger.finish(self._files)
             else:
                 ledger.forget(self._files)
         return ledger
 
-    def _committed(self) -> int:
-        """The last epoch that the table's log knows; -1 for none."""
-        _, versions = log.state(self._session, self._table)
-        return versions.get(self._place.app_id, -1)
+    def _committed(self) -> epochs.Epoch:
+        """The last epoch that the table's log knows."""
+        return epochs.newest(self._session, self._table, self._place.app_id)
 
     def _name_files(self) -> None:
         """Name the files as the ledger does, whatever folder `path` begins with now."""
@@ -270,7 +269,7 @@ class Intake:
         if version == self.version:
             return
         committed = self._committed()
-        is_behind = committed >= self._ledger.epoch
+        is_behind = committed.number >= self._ledger.epoch or not committed.is_last
         if is_behind and not self._has_places:
             raise StreamError(
                 f"{self._table}: its checkpoint {self._place.root} is older than the table, and "
@@ -278,7 +277,7 @@ class Intake:
                 "--full-refresh"
             )
         if is_behind:
-            self._ledger.epoch = committed + 1
+            self._ledger.epoch = committed.number + 1
         if is_behind or (self._has_places and self._may_have_more(version)):
             self._ledger.note(self._files, {}, set(self._held()))
         self.version = version

@@ -62,7 +62,7 @@ class MicroBatches:
         """Commit the events of a micro-batch; the version, or None where it had committed."""
         now = checkpoints.load(Files(session), self.place.root)
         if now is None or now.id != self.place.id:
-            raise not_alone(self)
+            raise not_alone(self.target.name)
         batch_id = self.place.batch_id(epoch)
         replaces = self.place.replaces
         register_view(session, trigger.events, self.view)
@@ -125,8 +125,8 @@ class MicroBatches:
         checkpoints.save(Files(session), self.place)
 
 
-def not_alone(run: MicroBatches) -> StreamError:
+def not_alone(table: str) -> StreamError:
     return StreamError(
-        f"{run.target.name}: another process filled it at the same time; run a streaming table in "
+        f"{table}: another process filled it at the same time; run a streaming table in "
         "one process at a time. This run wrote nothing more: run it again"
     )

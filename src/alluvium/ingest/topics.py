@@ -19,11 +19,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import log
+from alluvium.delta import epochs
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.events import PLACE
+from alluvium.ingest.micro_batches import not_alone
 from alluvium.ingest.spec import StreamError, StreamSpec
 from alluvium.plan.topics import (
     Known,
@@ -39,6 +40,8 @@ from alluvium.plan.topics import (
 from alluvium.wording import counted
 
 _NUMBER = "(#[0-9]+)?-[0-9]+$"
+# So far the clocks of two machines may be apart.
+_SKEW_MS = 60_000
 _PLACE = re.compile(r"(?P<topic>[^#]+?)(?:#(?P<made>[0-9]+))?-(?P<number>[0-9]+)")
 
 
@@ -82,6 +85,7 @@ class Topics:
         Raises:
             StreamError: Something is lost, or nobody knows where to go on.
         """
+        self._check_age(session, table)
         if self._next is not None:
             self._move(session, table, self._next)  # of a run that was killed
         read, planned = self.settle(session, table)
@@ -104,6 +108,27 @@ class Topics:
         self._save()
         self._move(session, table, step)
         return not step.waits
+
+    def _check_age(self, session: SparkSession, table: str) -> None:
+        """Stop where the table has more of this stream than its checkpoint: it is a copy of before.
+
+        Spark would plan an epoch under a number that the table has, and Delta would skip it.
+        """
+        # The table first: what it has was planned before, also by a run beside this one.
+        noted = epochs.newest(session, table, self._place.app_id)
+        planned = checkpoints.last_epoch(self._files, self._place)
+        # A plan that is younger than the commit of its number is not what was committed. Earlier
+        # versions let Spark plan it.
+        is_other = bool(noted.at) and self._planned_at(planned) > noted.at + _SKEW_MS
+        if noted.is_last and noted.number <= planned and not (noted.number == planned and is_other):
+            return
+        now = checkpoints.load(self._files, self._place.root)
+        if now is None or now.id != self._place.id:
+            raise not_alone(table)
+        raise StreamError(
+            f"{table}: its checkpoint {self._place.root} is older than the table. Delete that "
+            "folder: the next run then reads what the table does not have"
+        )
 
     def settle(self, session: SparkSession, table: str) -> tuple[Offsets | None, Offsets | None]:
         """Take the topics out of the checkpoint that the source does not name, and put others back.
@@ -218,8 +243,7 @@ class Topics:
     def _epochs(self, session: SparkSession, table: str) -> tuple[int, int]:
         """The last epoch that was planned, and the last one that the table has; -1 for none."""
         planned = checkpoints.last_epoch(self._files, self._place)
-        _, epochs = log.state(session, table)
-        has_all = epochs.get(self._place.app_id, -1) >= planned
+        has_all = epochs.newest(session, table, self._place.app_id).number >= planned
         return planned, planned if has_all else planned - 1
 
     def _save(self) -> None:
@@ -245,6 +269,11 @@ class Topics:
     def _read(self, epoch: int) -> Offsets | None:
         last = (self._files.read(self._path(epoch)) or "").strip().splitlines()[-1:]
         return json.loads(last[0]) if last and last[0].startswith("{") else None
+
+    def _planned_at(self, epoch: int) -> int:
+        """When Spark planned an epoch, in ms since 1970; 0 where its file does not say it."""
+        lines = (self._files.read(self._path(epoch)) or "").splitlines()[1:2]
+        return int(json.loads(lines[0]).get("batchTimestampMs", 0)) if lines else 0
 
     def _write(self, epoch: int, offsets: Offsets) -> None:
         path = self._path(epoch)

@@ -36,9 +36,10 @@ models:
           reject_by: _rejected
           keep_by: _unavailable
     data_tests:
-      - alluvium.undeclared_fields: {arguments: {events: "source('raw', 'bronze')"}}
+      - alluvium.undeclared_fields:
+          arguments: {events: "source('raw', 'bronze')", table: public.orders}
       - alluvium.rejected_share:
-          arguments: {events: "source('raw', 'bronze')", max: 0.3, within: 1000 weeks}
+          arguments: {events: "source('raw', 'bronze')", max: 0.3}
 """
 ORDERS = """
 select * from {{ alluvium.debezium(
@@ -56,10 +57,12 @@ def land(project: Any, batch: int, *events: Any) -> None:
     ]
     names = ["_key", "_value", "_source_partition", "_source_offset", "_batch_id"]
     made = pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)})
-    now = pa.array([dt.datetime.now(dt.UTC)] * len(rows), pa.timestamp("us", "UTC"))
+    # A backlog: the events of all batches are old.
+    then = dt.datetime.now(dt.UTC) - dt.timedelta(days=9)
+    times = pa.array([then] * len(rows), pa.timestamp("us", "UTC"))
     folder = delta_rs.folder_of(project.home, project.schema, "bronze")
     write_deltalake(
-        folder, made.append_column("_source_timestamp", now), mode="append", schema_mode="merge"
+        folder, made.append_column("_source_timestamp", times), mode="append", schema_mode="merge"
     )
 
 
@@ -105,12 +108,23 @@ def test_a_feed_of_postgresql(make_project: Callable[[str, dict[str, str]], Proj
     toast = event("u", 11, id=1, total="2.50", note=cases.PLACEHOLDER)
     colour = event("u", 12, id=2, total="3", colour="red")
     land(project, 2, *first[:2], ({"id": 1}, toast), ({"id": 2}, colour))
+    # A later commit of the same run; its first event names no table.
+    other = event("u", 13, uid=1) | {"source": {"sequence": '["13","13"]'}}
+    land(project, 3, ({"uid": 1}, other), *[({"id": 1}, toast)] * 3)
     result = project.dbt("build")
     wanted[:2] = [(1, Decimal("2.50"), "b"), (2, Decimal(3), None)]
     assert merged_rows(project) == wanted
-    tests = {r.node.name: r.status for r in result.result.results if r.node.name[:8] == "alluvium"}
-    assert sorted(tests.values()) == ["pass", "warn"]
-    assert next(s for name, s in tests.items() if "undeclared_fields" in name) == "warn"
+    tests = {
+        r.node.name.split("_")[1]: r for r in result.result.results if "alluvium" in r.node.name
+    }
+    assert {name: (r.status, r.failures) for name, r in tests.items()} == {
+        "undeclared": ("warn", 1),
+        "rejected": ("pass", 0),
+    }
+    # One of the four events of the newest batch, though all are older than a day.
+    compiled = tests["rejected"].node.compiled_code
+    [row] = project.session.sql(compiled.replace("> 0.3 *", "> 0.24 *")).collect()
+    assert (row.rejected_events, row.all_events) == (1, 4)
 
     # A feed that is written from a sample of the events has the same rows.
     asked = "{source: orders_events, key: id, name: copied, write: true}"
@@ -122,9 +136,9 @@ def test_a_feed_of_postgresql(make_project: Callable[[str, dict[str, str]], Proj
     assert project.said("models/copied.sql, models/copied.yml is there already")
     project.remove("models/copied.sql", "models/copied.yml")
 
-    land(project, 3, ({"id": 5}, event("c", 13, id=5)), (None, event("t", 14)))
+    land(project, 4, ({"id": 5}, event("c", 14, id=5)), (None, event("t", 15)))
     assert not project.try_dbt("run").success
-    assert project.said("the source emptied its table (TRUNCATE), at orders-0, offset 301.")
+    assert project.said("the source emptied its table (TRUNCATE), at orders-0, offset 401.")
     assert merged_rows(project) == wanted
     project.write({"models/orders.sql": ORDERS.replace("key='id'", "key='id', truncate='ignore'")})
     project.dbt("run")

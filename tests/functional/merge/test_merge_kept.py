@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from functional.delta_rs import folder_of
 from functional.merge.conftest import merged
+from functional.merge.kept_rows import ROWS, row_of
 
 pytestmark = pytest.mark.spark
 
@@ -234,9 +235,15 @@ def test_a_table_is_the_fold_of_its_events(
     for one in project.session.table(name).toArrow().to_pylist():
         assert one["id"] not in found
         found[one["id"]] = one
-    met = set()
+    met, lines = set(), set()
     for key, events in drawn.items():
-        row = expected(name, events, project.rows[key])
+        there = project.rows[key]
+        if events.batch:
+            every = sorted(events.again + events.batch, key=lambda event: event["place"])
+            place = there and there.order[1]
+            is_live = there is not None and not there.deleted
+            lines |= {row_of(column, every, place, is_live=is_live) for column in KEPT}
+        row = expected(name, events, there)
         assert (row is None) == (key not in found), key
         if row is None:
             continue
@@ -250,6 +257,7 @@ def test_a_table_is_the_fold_of_its_events(
         assert one["Lacked"] == ([c for c in KEPT if c in row.unknown] or None), (key, events)
         met |= {(column, column in row.unknown) for column in KEPT}
     assert met == {(column, known) for column in KEPT for known in (True, False)}
+    assert lines == {None, *ROWS}
 
 
 def test_a_table_that_a_merge_has_made(project: Any, drawn: dict[int, Drawn]) -> None:

@@ -23,10 +23,10 @@ STORAGE = {
 HEADER = re.compile(r"-- (models/\w+\.sql)\n")
 
 
-def readme_blocks() -> list[tuple[str, str]]:
-    """Language and text of the examples under "Your own feed"."""
-    section = (REPO / "README.md").read_text().split("## Your own feed")[1].split("\n## ")[0]
-    return BLOCK.findall(section)
+def readme_blocks(title: str = "## Your own feed") -> list[tuple[str, str]]:
+    """Language and text of the examples under a title, up to the next one."""
+    section = (REPO / "README.md").read_text().split(f"\n{title}\n")[1]
+    return BLOCK.findall(re.split(r"\n##+ ", section)[0])
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +173,46 @@ def test_the_feed_of_the_readme(project: Project) -> None:
     project.dbt("run")
     assert project.said("orders: up to date in")
     assert jobs.numTotalJobs() == before
+
+
+def test_the_feed_of_debezium(project: Project) -> None:
+    """That of the README, as it stands there; of other commands it is no part."""
+    blocks = readme_blocks("### A feed of Debezium")
+    lines = [line for _, text in blocks for line in text.splitlines() if not line.startswith("--")]
+    assert len(lines) == 10
+    files = {HEADER.match(text)[1]: text for kind, text in blocks if kind == "sql"}  # type: ignore[index]
+    [source] = [text for kind, text in blocks if kind == "yaml"]
+    files["models/shop.yml"] = source
+
+    def change(op: str, place: int, **row: Any) -> str:
+        image = {"before": row} if op == "d" else {"after": row}
+        log = {"sequence": f'["{place}","{place}"]', "snapshot": "false", "table": "customers"}
+        return json.dumps({"op": op, "source": log, "ts_ms": 5, **image})
+
+    gone = "__debezium_unavailable_value"
+    events = [
+        change("c", 1, id=1, name="Ann", credit="1.50", changed_at="2025-01-01T00:00:00.000000Z"),
+        change("u", 12, id=1, name=gone, credit="2.50", changed_at="2025-01-02T00:00:00.000000Z"),
+        change("u", 9, id=1, name="old", credit="9.00", changed_at=None),
+        change("c", 3, id=2, name="Bob", credit="3.001", changed_at=None),
+        change("c", 4, id=3, name="Eve", credit="3.00", changed_at=None),
+        change("d", 5, id=3),
+    ]
+    project.write(files | {"landing/customers/0.json": "\n".join(events)})
+    project.dbt("run", "-s", "customers_events", "customers")
+    found = project.read(
+        "select id, coalesce(name, '-'), coalesce(cast(credit as varchar), '-'),"
+        " coalesce(strftime(changed_at, '%Y-%m-%d'), '-'), _unavailable is null, _deleted"
+        " from {s}.customers order by id"
+    )
+    assert list(found.itertuples(index=False, name=None)) == [
+        (1, "old", "2.50", "2025-01-02", True, False),
+        (3, "-", "-", "-", True, True),
+    ]
+    assert list(project.read("select reason from {s}.customers__rejected")["reason"]) == [
+        "wrong_type: credit"
+    ]
+    project.remove(*files)
 
 
 @pytest.mark.parametrize(

@@ -986,6 +986,22 @@ MONGODB = (
             OID_KEY,
             reason="no_full_document",
         ),
+        # Deleted before its look-up, as the connector writes it.
+        case(
+            "mongodb_update",
+            document("strict", "u")
+            | {
+                "after": None,
+                "updateDescription": {
+                    "removedFields": None,
+                    "updatedFields": '{"n": {"$numberLong": "8"}}',
+                    "truncatedArrays": None,
+                },
+                "wallTime": BORN,
+            },
+            OID_KEY,
+            reason="no_full_document",
+        ),
         case(
             "table",
             document("strict") | {"source": {"collection": "other"}},
@@ -1117,6 +1133,17 @@ FLAT_KEY = (
         case("null", None, {"id": {"scale": 0, "value": "BNI="}}, id=Decimal(1234), _op="d"),
     ],
 )
+FLAT_BY_SQL = (
+    PLAIN | {"flat": True, "position": "__source_lsn", "tombstones": "skip"},
+    [
+        case("position", {"id": 1, "__source_lsn": 9}, id=1, _position="0" * 37 + "9"),
+        case("number", {"id": 1, "note": 1.5, "__source_lsn": 10}, _position="0" * 36 + "10"),
+        case("schema", {"schema": {"type": "struct"}, "payload": {"id": 1, "__source_lsn": 7}},
+             _position="0" * 37 + "7"),
+        case("field", {"id": 1}, reason="missing_position"),
+        case("null", None, {"id": 1}, left_out="tombstone"),
+    ],
+)  # fmt: skip
 LOGS = {
     f"log {log}": (
         PLAIN | {"position": "offset", "log": str(log)},
@@ -1143,5 +1170,6 @@ GROUPS: dict[str, tuple[dict[str, Any], list[Case]]] = {
     "mongodb": MONGODB,
     **{f"key {n}": (one["arguments"], one["events"]) for n, one in enumerate(OF_KEYS)},
     "flat_key": FLAT_KEY,
+    "flat_by_sql": FLAT_BY_SQL,
     **LOGS,
 }

@@ -22,6 +22,29 @@ STREAM = {
     "topic": ["orders", "late-topic"],
     "options": {"kafka.bootstrap.servers": {"env": "BROKERS"}, "maxOffsetsPerTrigger": "70"},
 }
+_DAYS, _UNIT = "functional/stream/test_kafka_bad_days.py", "unit/stream/test_topic_plans.py"
+# The lines of the table in docs/streaming.md, by their first cells, and the test that proves each.
+ROWS = {
+    "a transaction is aborted": (_DAYS, "test_bad_days"),
+    "a transaction stays open": (_DAYS, "test_bad_days"),
+    "the same, and the table was read beyond it, with another `kafka.isolation.level`": (
+        _DAYS,
+        "test_bad_days",
+    ),
+    "records are deleted before they were read": (_DAYS, "test_bad_days"),
+    "a topic is made again, with fewer or more records, or the brokers are of another cluster": (
+        _DAYS,
+        "test_bad_days",
+    ),
+    "a topic that was read is gone": (_UNIT, "test_a_topic_that_is_gone"),
+    "a partition or a topic is added": (_DAYS, "test_bad_days"),
+    "no broker answers at the start": (_DAYS, "test_a_broker_goes_away"),
+    "the brokers go away while it reads": (_DAYS, "test_a_broker_goes_away"),
+    "a message of 20 MB, compacted offsets, headers, NULL keys and values": (
+        "functional/stream/test_kafka.py",
+        "test_events_of_a_broker",
+    ),
+}
 CONFIG = {
     "name": "kafka",
     "version": "0.1.0",

@@ -112,10 +112,20 @@ def test_from_run_to_run_each_place_comes_once(make_bronze: Make) -> None:
     assert json.loads(note) == {"alluvium_stream": {"batch_id": 2, "files": 1, "bytes": 2}}
     # A checkpoint out of a backup is behind the table.
     bronze.lose_checkpoint()
-    (bronze.root / "backup").rename(bronze.checkpoint)
+    shutil.copytree(bronze.root / "backup", bronze.checkpoint)
     bronze.land("5.txt", b"h\n")
     figures = bronze.run()
     assert (figures.rows, figures.batch_id) == (1, 3)
+    # So is one that another one came after.
+    shutil.copytree(bronze.checkpoint, bronze.root / "later")
+    bronze.lose_checkpoint()
+    bronze.land("6.txt", b"i\n")
+    assert bronze.run().files == 3  # with those whose rows were deleted
+    bronze.lose_checkpoint()
+    (bronze.root / "later").rename(bronze.checkpoint)
+    bronze.land("7.txt", b"j\n")
+    assert bronze.run().rows == 1
+    assert sorted(row["_value"] for row in bronze.rows()) == list("abcdefghij")
 
 
 def test_where_the_table_tells_what_was_read(make_bronze: Make) -> None:

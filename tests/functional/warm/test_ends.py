@@ -25,6 +25,7 @@ MODELS = {
     "idle": "select 1 as id",
     "jar": PYTHON.format("import os; session.sql('add jar ' + os.environ['A_JAR'])"),
     "hadoop": PYTHON.format("session.sparkContext._jsc.hadoopConfiguration().set('a.b', 'c')"),
+    "property": PYTHON.format("session._jvm.java.lang.System.setProperty('http.proxyHost', 'p')"),
     "context": PYTHON.format("session.sparkContext._jsc.sc().stop()"),
     "memory": "{{ config(materialized='table') }} select repeat(cast(id as string), 2000000000)"
     " as v from range(1)",
@@ -62,6 +63,7 @@ def gone(pid: int, seconds: float = 60) -> None:
     [
         ("jar", "changed for all: [the jars"),
         ("hadoop", "changed for all: [Hadoop's setting a.b]"),
+        ("property", "changed for all: [Java's property http.proxyHost]"),
         ("memory", "it had run out of memory"),
         ("context", "its Spark context was stopped"),
     ],

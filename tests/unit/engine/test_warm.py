@@ -5,9 +5,11 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import socket
 import stat
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -135,7 +137,10 @@ def test_the_file_is_its_users_alone(tmp_path: Path) -> None:
     assert [one.name for one in tmp_path.iterdir()] == ["engine.json"]
 
 
-def test_whoever_has_the_lock_open_holds_it(tmp_path: Path) -> None:
+def test_whoever_has_the_lock_open_holds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warm, "_TO_LOOK", 0.1)
     assert not warm.is_held(tmp_path)
     with warm.opened(tmp_path) as lock:
         child = subprocess.Popen(
@@ -151,7 +156,10 @@ def test_whoever_has_the_lock_open_holds_it(tmp_path: Path) -> None:
     assert not warm.is_held(tmp_path)
 
 
-def test_a_jvm_that_waits_leaves_its_lock_to_others(tmp_path: Path) -> None:
+def test_a_jvm_that_waits_leaves_its_lock_to_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warm, "_TO_LOOK", 0.1)
     ours = warm.opened(tmp_path)
     command = [sys.executable, "-c", "input()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[ours.fileno()]) as jvm:
@@ -166,6 +174,50 @@ def test_a_jvm_that_waits_leaves_its_lock_to_others(tmp_path: Path) -> None:
         assert jvm.stdin is not None
         jvm.stdin.close()
     assert not warm.is_held(tmp_path)
+
+
+def test_a_look_at_the_lock_stops_no_command(tmp_path: Path) -> None:
+    (tmp_path / "engine.lock").touch()
+    with (tmp_path / "engine.lock").open("r+") as looks:
+        fcntl.flock(looks, fcntl.LOCK_EX)
+        threading.Timer(0.2, fcntl.flock, (looks, fcntl.LOCK_UN)).start()
+        warm.opened(tmp_path).close()
+
+
+@pytest.mark.parametrize("by", ["a command", "engine stop"])
+def test_one_of_another_release_is_asked_to_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], by: str
+) -> None:
+    """Of its file only the port and the secret are known."""
+    asked = []
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        (tmp_path / "engine.lock").open("w") as lock,
+    ):
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        noted = {"port": server.getsockname()[1], "secret": "5f", "of": "later"}
+        (tmp_path / "engine.json").write_text(json.dumps(noted))
+        place = ["--project-dir", str(tmp_path), "--home", str(tmp_path)]
+        assert main(["engine", "status", *place]) == 2
+        assert "a warm engine of another release" in capsys.readouterr().out
+
+        def end() -> None:
+            client, _ = server.accept()
+            asked.append(client.recv(99))
+            client.sendall(b"yes\n")
+            client.close()
+            fcntl.flock(lock, fcntl.LOCK_UN)
+
+        jvm = threading.Thread(target=end)
+        jvm.start()
+        if by == "a command":
+            told = str(warm.meet(tmp_path, PARTS, 60))
+            assert "is gone, as it is of another release of Alluvium" in told
+            assert not (tmp_path / "engine.json").exists()
+        else:
+            assert main(["engine", "stop", *place]) == 0
+        jvm.join()
+    assert asked == [b"5f stop\n"]
 
 
 def test_one_that_does_not_end_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

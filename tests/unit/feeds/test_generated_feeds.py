@@ -172,7 +172,9 @@ def test_one_table_of_several() -> None:
     assert [column.name for column in sample.columns] == ["id", "a"]
     files = feeds.generate("Orders", ["id"], sample, "events")
     assert "    table='orders'," in files["Orders.sql"]
-    assert "undeclared_fields" not in files["Orders.yml"]
+    (made,) = yaml.safe_load(files["Orders.yml"])["models"]
+    undeclared = made["data_tests"][-1]["alluvium.undeclared_fields"]["arguments"]
+    assert (undeclared["table"], undeclared["columns"]) == ("orders", ["id", "a"])
     rendered(files["Orders.sql"])
     with pytest.raises(ValueError, match=r"name: sales: .* tables returns, orders; accepted: the"):
         feeds.look(events, "sales")

@@ -24,6 +24,18 @@ def rendered(macros: Any, macro: str = "debezium", **given: Any) -> str:
         ({"position": "offset"}, "connector and position are both set; accepted: one of them"),
         ({"flat": True}, "connector is set, and flat events have no envelope"),
         ({"tombstones": "delete"}, "tombstones is delete, and a tombstone has no position"),
+        (
+            {"tombstones": "delete", "connector": None, "position": "source.lsn"},
+            "tombstones is delete, and a tombstone has no position but its offset; accepted: tomb",
+        ),
+        (
+            {"flat": True, "connector": None, "position": "__lsn"},
+            "tombstones is delete unless you say otherwise, and a tombstone has no position",
+        ),
+        (
+            {"flat": True, "connector": None, "position": "coalesce(source.lsn, __lsn)"},
+            "flat events have no envelope; accepted: offset, or SQL over fields that begin with __",
+        ),
         ({"key": "uid"}, "key names uid, which is not among the columns; accepted: id, note"),
         ({"key": []}, "key is missing; accepted: a column, or a list of columns"),
         (
@@ -92,3 +104,14 @@ def test_sql_of_the_user_reads_the_envelope(macros: Any) -> None:
     query = rendered(macros, connector=None, position="coalesce(source.lsn, ts_us, 'source')")
     assert "coalesce(`__alluvium_i`.source.lsn, `__alluvium_i`.ts_us, 'source')" in query
     assert "`lsn` string" in query
+
+
+def test_sql_of_the_user_reads_flat_fields(macros: Any) -> None:
+    given = {"flat": True, "connector": None, "tombstones": "skip"}
+    query = rendered(macros, **given, position="coalesce(__lsn, `a.__x`, '__y')")
+    assert "coalesce(`__alluvium_i`.__lsn, `a.__x`, '__y')" in query
+    assert query.count("`__lsn` string") == 2  # in the row, and in `payload`
+    # A declared column is read once.
+    columns = "id bigint, __lsn bigint, __op string"
+    query = rendered(macros, **given, columns=columns, position="__lsn")
+    assert query.count("`__lsn` string") == query.count("`__op` string") == 2

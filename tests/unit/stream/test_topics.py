@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from unit.stream.local_files import LocalFiles
 
-from alluvium.ingest import StreamError, parse_spec, topics
+from alluvium.delta.epochs import Epoch
+from alluvium.ingest import StreamError, checkpoint, parse_spec, topics
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.kafka_source import KafkaSource
 from alluvium.ingest.topics import Topics
@@ -32,8 +33,7 @@ def settle(
     monkeypatch: pytest.MonkeyPatch, place: Checkpoint, committed: int, *names: str
 ) -> dict[str, Offsets]:
     """Offsets of the checkpoint's files after a run that named these topics."""
-    log = SimpleNamespace(state=lambda *_: ("t", {place.app_id: committed}))
-    monkeypatch.setattr(topics, "log", log)
+    noted(monkeypatch, committed)
     Topics(FILES, place, stream(*names)).settle(NO_SESSION, "t")
     found = {}
     for path in Path(place.location).glob("*/**/*"):
@@ -42,6 +42,12 @@ def settle(
             assert head == ("\0v1" if "sources" in path.parts else f"v1\n{METADATA}")
             found[path.relative_to(place.location).as_posix()] = json.loads(last)
     return found
+
+
+def noted(monkeypatch: pytest.MonkeyPatch, epoch: int, **more: Any) -> None:
+    """The newest epoch that the table's log has of the checkpoint."""
+    found = SimpleNamespace(newest=lambda *_: Epoch(epoch, **more))
+    monkeypatch.setattr(topics, "epochs", found)
 
 
 def spark(place: Checkpoint, first: Offsets, *ends: Offsets) -> None:
@@ -158,8 +164,7 @@ def prepare(place: Checkpoint, look: Look, *, accepts: bool = False, files: Any 
 def place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Checkpoint:
     """A checkpoint whose two epochs the table has: `a` is read to 12, `b` to 5."""
     found = Checkpoint(str(tmp_path), "c", 0, "t")
-    log = SimpleNamespace(state=lambda *_: ("t", {found.app_id: 1}))
-    monkeypatch.setattr(topics, "log", log)
+    noted(monkeypatch, 1)
     spark(found, {"a": {"0": 0}, "b": {"0": 0}}, *({"a": {"0": n}, "b": {"0": 5}} for n in (9, 12)))
     (tmp_path / "c/commits").mkdir()
     return found
@@ -229,3 +234,41 @@ def test_a_micro_batch_that_was_planned_too_short(
     assert found.prepare(NO_SESSION, "raw.t", look, accepts_loss=False)
     assert found._read(2) == {"a": {"0": 12}, "b": {"0": 6}}
     assert found._read(1) == {"a": {"0": 12}, "b": {"0": 5}}
+
+
+def test_a_checkpoint_that_is_older_than_the_table(
+    place: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stops in each run, before Spark plans; of a run beside it the words are others."""
+    look = {"a": one("1", 50), "b": one("2", 5)}
+    noted(monkeypatch, 2)
+    with pytest.raises(StreamError, match="another process filled it"):
+        prepare(place, look)
+    checkpoint.save(FILES, place)
+    for _ in range(2):
+        with pytest.raises(StreamError, match=r"is older than the table\. Delete that folder"):
+            prepare(place, look)
+    # Another checkpoint came after this one, and read on.
+    noted(monkeypatch, 1, is_last=False)
+    with pytest.raises(StreamError, match="is older than the table"):
+        prepare(place, look)
+    assert not Path(place.location, "topics.json").exists()
+    noted(monkeypatch, 1)
+    prepare(place, look)
+
+
+@pytest.mark.parametrize(("later", "stops"), [(-5_000, False), (30_000, False), (90_000, True)])
+def test_a_plan_that_is_younger_than_the_commit_of_its_number(
+    place: Checkpoint, monkeypatch: pytest.MonkeyPatch, later: int, stops: bool
+) -> None:
+    """As earlier versions planned it on an older checkpoint, in ms; clocks may differ."""
+    checkpoint.save(FILES, place)
+    planned = json.dumps({"batchWatermarkMs": 0, "batchTimestampMs": 1_000_000 + later})
+    FILES.replace(f"{place.location}/offsets/1", f'v1\n{planned}\n{{"a":{{"0":40}}}}')
+    noted(monkeypatch, 1, at=1_000_000)
+    look = {"a": one("1", 50), "b": one("2", 5)}
+    if stops:
+        with pytest.raises(StreamError, match="is older than the table"):
+            prepare(place, look)
+    else:
+        prepare(place, look)

@@ -104,12 +104,11 @@ def _settings(name: str, key: Sequence[str], sample: Sample, bronze: str) -> str
     declared = json.dumps(list(dict.fromkeys(names)))
     keys = json.dumps(list(key))
     envelope = "" if sample.form in ("debezium", "mongodb") else ", envelope: false"
+    table = f", table: {json.dumps(sample.table)}" if sample.is_one_of_many else ""
     undeclared = [
         "      - alluvium.undeclared_fields:",
-        f"          arguments: {{events: ref('{bronze}'), columns: {declared}{envelope}}}",
+        f"          arguments: {{events: ref('{bronze}'), columns: {declared}{envelope}{table}}}",
     ]
-    if sample.is_one_of_many:
-        undeclared = []  # it looks at the events of all tables
     return "\n".join(
         [
             "version: 2",
