@@ -1,5 +1,5 @@
 {#- SQL of an event's JSON, with a text for each value. A line that is no JSON object is a struct of NULLs. -#}
-{% macro _event_json(spec) %}
+{% macro _event_json(spec, text) %}
   {%- set fields = alluvium._envelope_ddl(spec) -%}
   {%- set ddl = fields -%}
   {%- if spec.has_schema -%}
@@ -8,7 +8,34 @@
     {%- set schema = 'array<struct<field:string,fields:' ~ row ~ '>>' if spec.form == 'debezium' else row -%}
     {%- set ddl = fields ~ ', payload struct<' ~ fields ~ '>' ~ (', schema struct<type:string,fields:' ~ schema ~ '>' if spec.form != 'mongodb' else '') -%}
   {%- endif -%}
-  {{ return('from_json(' ~ alluvium._exact_json('_value') ~ ', ' ~ alluvium._text_literal(ddl ~ ', `__alluvium_end` string, `__alluvium_corrupt` string') ~ ', ' ~ alluvium._json_options() ~ ')') }}
+  {{ return('from_json(' ~ text ~ ', ' ~ alluvium._text_literal(ddl ~ ', `__alluvium_end` string, `__alluvium_corrupt` string') ~ ', ' ~ alluvium._json_options() ~ ')') }}
+{% endmacro %}
+
+
+{#- SQL of the same, of an event that was read once: read again with marks if a text of it may be of a number that a double changed. To look
+    for such a number in the whole event is dear. -#}
+{% macro _exact_event(spec) %}
+  {%- set texts = [] -%}
+  {%- for column in spec.columns if column.type.kind in ('string', 'decimal', 'float', 'double') or column.type.nested -%}
+    {%- if spec.form != 'mongodb' -%}
+      {%- do texts.append(alluvium._in_event(spec, column.name) if spec.form != 'debezium' else alluvium._in_event(spec, 'after') ~ '.' ~ alluvium._quote_name(column.name)) -%}
+      {%- if column.is_key and spec.form == 'debezium' -%}{%- do texts.append(alluvium._text_before(spec, column)) -%}{%- endif -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {%- if spec.form == 'mongodb' -%}{%- do texts.append(alluvium._in_event(spec, 'after')) -%}{%- endif -%}
+  {%- for parent in (none, 'source', 'transaction') if spec.form in ('debezium', 'mongodb') -%}
+    {%- for name in alluvium._envelope_fields(spec, parent) if spec.fields or spec.position -%}
+      {%- do texts.append(alluvium._in_event(spec, parent) ~ '.' ~ alluvium._quote_name(name) if parent else alluvium._in_event(spec, name)) -%}
+    {%- endfor -%}
+  {%- endfor -%}
+  {%- for name in alluvium._flat_fields(spec) if spec.form == 'flat' -%}{%- do texts.append(alluvium._in_event(spec, name)) -%}{%- endfor -%}
+  {%- if not texts -%}{{ return('`__alluvium_p0`') }}{%- endif -%}
+  {#- As Spark writes a double; infinite is one that is too large. -#}
+  {%- set double = '\\x01(?:-?[0-9]+[.E]|"?-?Infinity|[{\\[][^\\x01]*?(?:[0-9][.E]|Infinity))' -%}
+  {%- set texts = (texts | join(', ')).replace('`__alluvium_p`', '`__alluvium_p0`') -%}
+  {%- set may_be = "concat('\\u0001', concat_ws('\\u0001', " ~ texts ~ ')) rlike ' ~ alluvium._text_literal(double) -%}
+  {{ return('if(' ~ may_be ~ ' and ' ~ alluvium._has_inexact('_value') ~ ', '
+      ~ alluvium._event_json(spec, alluvium._mark_numbers(alluvium._with_end('_value', 2))) ~ ', `__alluvium_p0`)') }}
 {% endmacro %}
 
 
@@ -22,17 +49,15 @@
 {% macro _envelope_ddl(spec) %}
   {%- set fields = [] -%}
   {%- if spec.form in ('debezium', 'mongodb') -%}
-    {%- set image = 'string' if spec.form == 'mongodb' else 'struct<' ~ alluvium._image_ddl(spec.columns) ~ '>' -%}
-    {%- do fields.extend(['`before` ' ~ image, '`after` ' ~ image, '`op` string', '`ts_ms` string', '`ts_us` string', '`ts_ns` string']) -%}
+    {%- set after = 'string' if spec.form == 'mongodb' else 'struct<' ~ alluvium._image_ddl(spec.columns) ~ '>' -%}
+    {%- do fields.extend(['`after` ' ~ after, '`op` string']) -%}
+    {%- if spec.form == 'debezium' -%}{%- do fields.append('`before` struct<' ~ alluvium._image_ddl(spec.columns | selectattr('is_key')) ~ '>') -%}{%- endif -%}
+    {%- for name in alluvium._envelope_fields(spec, none) -%}{%- do fields.append(alluvium._quote_name(name) ~ ' string') -%}{%- endfor -%}
     {%- for parent in ('source', 'transaction') if alluvium._envelope_fields(spec, parent) -%}
       {%- set names = [] -%}
       {%- for name in alluvium._envelope_fields(spec, parent) -%}{%- do names.append('`' ~ name ~ '` string') -%}{%- endfor -%}
       {%- do fields.append('`' ~ parent ~ '` struct<' ~ names | join(', ') ~ '>') -%}
     {%- endfor -%}
-    {%- for field in spec.fields if not field.parent and field.name not in ('op', 'ts_ms', 'ts_us', 'ts_ns') -%}
-      {%- do fields.append(alluvium._quote_name(field.name) ~ ' string') -%}
-    {%- endfor -%}
-    {%- if spec.form == 'mongodb' -%}{%- do fields.append('`updateDescription` string') -%}{%- endif -%}
   {%- else -%}
     {%- do fields.append(alluvium._image_ddl(spec.columns)) -%}
     {%- if spec.form == 'flat' -%}
@@ -66,7 +91,7 @@
 {#- SQL of an event as one struct: op, the fields of its envelope, row (NULL for a delete), deleted (the deleted key), what JSON its nested
     columns hold, and what a schema says of its columns. -#}
 {% macro _event_envelope(spec) %}
-  {%- set parts = [] -%}
+  {%- set parts, values = [], [] -%}
   {%- set row = alluvium._row_text(spec) -%}
   {%- set op = alluvium._op_of(spec) -%}
   {%- do parts.append("'op', " ~ op) -%}
@@ -76,12 +101,12 @@
     {%- for name in ('source', 'transaction') if alluvium._envelope_fields(spec, name) -%}
       {%- do parts.append("'" ~ name ~ "', " ~ alluvium._unmarked_fields(alluvium._is_marked(), alluvium._in_event(spec, name), alluvium._envelope_fields(spec, name))) -%}
     {%- endfor -%}
-    {%- for name in ['ts_ms', 'ts_us', 'ts_ns'] + (['updateDescription'] if spec.form == 'mongodb' else []) -%}
-      {%- do parts.append("'" ~ name ~ "', " ~ alluvium._in_event(spec, name)) -%}
+    {%- for name in alluvium._envelope_fields(spec, none) -%}
+      {%- set text = alluvium._in_event(spec, name) -%}
+      {%- do values.append(alluvium._text_literal(name) ~ ', if(' ~ alluvium._is_marked() ~ ', ' ~ alluvium._unmarked(text) ~ ', ' ~ text ~ ')') -%}
     {%- endfor -%}
-    {%- for field in spec.fields if not field.parent and field.name not in ('op', 'ts_ms', 'ts_us', 'ts_ns') -%}
-      {%- do parts.append(alluvium._text_literal(field.name) ~ ', ' ~ alluvium._in_event(spec, field.name)) -%}
-    {%- endfor -%}
+    {#- Apart, for they may have any name. -#}
+    {%- do parts.append("'event', named_struct(" ~ values | join(', ') ~ ')') -%}
   {%- endif -%}
   {%- for name in alluvium._flat_fields(spec) if spec.form == 'flat' -%}
     {%- do parts.append("'" ~ name ~ "', " ~ alluvium._unmarked(alluvium._in_event(spec, name))) -%}
@@ -92,7 +117,7 @@
   {%- if spec.columns | selectattr('has_digits') | list -%}
     {%- do parts.append("'decimals', transform(filter(" ~ of_row ~ ", f -> f.name = 'org.apache.kafka.connect.data.Decimal'), f -> f.field)") -%}
   {%- endif -%}
-  {%- for column in spec.columns -%}
+  {%- for column in spec.columns + spec.fields -%}
     {%- if column.type.nested -%}
       {%- set text = alluvium._exact_part("concat('{\"v\":', " ~ alluvium._written_text(spec, column, op) ~ ", '}')") -%}
       {%- do nested.append(alluvium._text_literal(column.name) ~ ', from_json(' ~ text ~ ', ' ~ alluvium._text_literal('v ' ~ column.type.text ~ ', `__alluvium_corrupt` string')

@@ -5,9 +5,10 @@
     {#- The last commit and the event's own place. A row of a snapshot is older than what was committed since. -#}
     {%- set sequence, part = s ~ '.sequence', '"?(?:null|([0-9]{1,20}))"?' -%}
     {%- set pair = "'^(?=[^0-9]*[0-9])\\\\s*\\\\[\\\\s*" ~ part ~ '\\\\s*,\\\\s*' ~ part ~ "\\\\s*\\\\]\\\\s*$'" -%}
-    {%- set place = 'lpad(regexp_extract(' ~ sequence ~ ', ' ~ pair ~ ", %s), 20, '0')" -%}
+    {#- What stands around the digits is cut off: to take them out by the pattern is dear. -#}
+    {%- set place = "lpad(trim(both '[]\" nul\\t\\n\\r\\u000b\\u000c' from substring_index(" ~ sequence ~ ", ',', %s)), 20, '0')" -%}
     {{ return('case when ' ~ sequence ~ ' rlike ' ~ pair ~ ' then concat(' ~ place.replace('%s', '1') ~ ", '/', if(" ~ i ~ ".op = 'r' or " ~ s
-        ~ ".snapshot <> 'false', repeat('0', 20), " ~ place.replace('%s', '2') ~ ')) end') }}
+        ~ ".snapshot <> 'false', repeat('0', 20), " ~ place.replace('%s', '-1') ~ ')) end') }}
   {%- elif spec.connector in ('mysql', 'mariadb') -%}
     {%- set file = 'regexp_extract(' ~ s ~ ".file, '([0-9]+)$', 1)" -%}
     {{ return(alluvium._joined_digits([("nullif(" ~ file ~ ", '')", 20), (s ~ '.pos', 20), (s ~ '.`row`', 10)], 2)) }}
@@ -54,8 +55,9 @@
 
 {#- The user's SQL for a position, over the envelope whose fields are those of `i`; a flat event has the fields that begin with __. -#}
 {% macro _in_envelope(spec, i) %}
-  {%- set field = '__\\w+' if spec.form == 'flat' else 'source[.]|transaction[.]|(?:op|ts_ms|ts_us|ts_ns)\\b' -%}
-  {{ return(modules.re.sub('(?<![\\w.`\'])(' ~ field ~ ')', i ~ '.\\1', spec.position)) }}
+  {%- if spec.form == 'flat' -%}{{ return(modules.re.sub('(?<![\\w.`\'])(__\\w+)', i ~ '.\\1', spec.position)) }}{%- endif -%}
+  {%- set sql = modules.re.sub('(?<![\\w.`\'])(source[.]|transaction[.]|op\\b)', i ~ '.\\1', spec.position) -%}
+  {{ return(modules.re.sub(alluvium._clocks(), i ~ '.event.\\1', sql)) }}
 {% endmacro %}
 
 
@@ -65,16 +67,25 @@
 {% endmacro %}
 
 
-{#- The fields of the envelope's `source` (or another parent) that a query reads. -#}
+{#- The pattern of the envelope's own clocks in a position. -#}
+{% macro _clocks() %}
+  {{ return('(?<![\\w.`\'])(ts_ms|ts_us|ts_ns)\\b') }}
+{% endmacro %}
+
+
+{#- The fields of the envelope's `source` or `transaction` that a query reads; for none those of the envelope itself, but for `op`. -#}
 {% macro _envelope_fields(spec, parent) %}
   {%- set names = [] -%}
+  {%- if parent is none -%}
+    {%- set names = modules.re.findall(alluvium._clocks(), spec.position or '') + (['updateDescription'] if spec.form == 'mongodb' else []) -%}
+  {%- endif -%}
   {%- if parent == 'source' -%}
     {%- do names.extend({'postgresql': ['sequence', 'snapshot'], 'mysql': ['file', 'pos', 'row'], 'mariadb': ['file', 'pos', 'row'],
         'sqlserver': ['commit_lsn', 'change_lsn', 'event_serial_no'], 'oracle': ['commit_scn', 'scn', 'ssn']}.get(spec.connector, [])) -%}
     {%- do names.append('ts_ms') -%}
     {%- if spec.table is not none -%}{%- do names.extend(['db', 'schema', 'table', 'collection']) -%}{%- endif -%}
   {%- endif -%}
-  {%- for field in spec.fields if field.parent == parent -%}{%- do names.append(field.name) -%}{%- endfor -%}
-  {%- do names.extend(modules.re.findall('\\b' ~ parent ~ '[.](\\w+)', spec.position or '')) -%}
-  {{ return(names | unique | list) }}
+  {%- for field in spec.fields if field.parent == parent and (parent or field.name != 'op') -%}{%- do names.append(field.name) -%}{%- endfor -%}
+  {%- if parent -%}{%- do names.extend(modules.re.findall('\\b' ~ parent ~ '[.](\\w+)', spec.position or '')) -%}{%- endif -%}
+  {{ return(names | unique(case_sensitive=true) | list) }}
 {% endmacro %}

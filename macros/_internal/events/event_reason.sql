@@ -13,7 +13,7 @@
     {%- endif -%}
     {%- do cases.append('when ' ~ op ~ " = 't' then 'truncate' when " ~ op ~ " = 'm' then 'message'") -%}
     {%- if spec.form == 'mongodb' -%}
-      {%- do cases.append('when ' ~ op ~ " = 'u' and `__alluvium_i`.`row` is null and `__alluvium_i`.updateDescription is null then 'deleted_since'") -%}
+      {%- do cases.append('when ' ~ op ~ " = 'u' and `__alluvium_i`.`row` is null and `__alluvium_i`.event.updateDescription is null then 'deleted_since'") -%}
     {%- endif -%}
   {%- endif -%}
   {{ return('case ' ~ cases | join(' ') ~ ' end' if cases else 'cast(null as string)') }}

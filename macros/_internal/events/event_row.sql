@@ -107,8 +107,10 @@
 {#- SQL of a column's text as an event writes it, before its row is made; a key's may be that of a delete. -#}
 {% macro _written_text(spec, column, op) %}
   {%- set name = '.' ~ alluvium._quote_name(column.name) -%}
-  {%- if spec.form in ('json', 'flat') -%}
+  {%- if spec.form in ('json', 'flat') or column.is_field and not column.parent -%}
     {%- set text = alluvium._in_event(spec, column.name) -%}
+  {%- elif column.is_field -%}
+    {%- set text = alluvium._in_event(spec, column.parent) ~ name -%}
   {%- elif column.is_key or spec.form == 'mongodb' -%}
     {%- set text = alluvium._row_text(spec, marks=true) ~ name -%}
   {%- else -%}

@@ -6,10 +6,11 @@
   {%- set columns = alluvium._declared_columns(who, 'columns', columns) -%}
   {%- set fields = alluvium._declared_columns(who, 'fields', given.fields, paths=true) if given.fields is not none and given.fields is defined else [] -%}
   {%- set names = columns | map(attribute='name') | map('lower') | list -%}
-  {%- for name in names + fields | map(attribute='name') | map('lower') | list -%}
+  {%- set timed = names + fields | map(attribute='name') | map('lower') | list -%}
+  {%- for name in timed -%}
     {%- if name in ('_op', '_position', '_committed_at', '_unavailable', '_rejected', '_left_out', '_key', '_value', '_headers', '_source_partition',
                     '_source_offset', '_source_timestamp', '_batch_id', '_batch_after', '_batch_through') or '__alluvium' in name -%}
-      {{ alluvium._refuse(who, 'columns has ' ~ name ~ ', which the macro adds itself', 'other names') }}
+      {{ alluvium._refuse(who, ('columns' if name in names else 'fields') ~ ' has ' ~ name ~ ', which the macro adds itself', 'other names') }}
     {%- endif -%}
   {%- endfor -%}
   {%- for field in fields if field.name | lower in names -%}
@@ -28,6 +29,7 @@
     {{ alluvium._refuse(who, 'key is missing', 'a column, or a list of columns') }}
   {%- endif -%}
   {%- do alluvium._check_position(who, form, spec) -%}
+  {%- do alluvium._check_fields(who, spec) -%}
 
   {%- for argument, accepted in [('truncate', ['stop', 'ignore']), ('tombstones', ['skip', 'delete'])] if spec[argument] is not none and spec[argument] not in accepted -%}
     {{ alluvium._refuse(who, argument ~ ' is ' ~ spec[argument], accepted | join(', ')) }}
@@ -43,7 +45,7 @@
   {%- for argument, accepted in [
       ('timestamps', ['adaptive', 'adaptive_time_microseconds', 'connect', 'isostring', 'microseconds', 'nanoseconds', 'structured', 'milliseconds']),
       ('decimals', ['precise', 'string', 'double']), ('binary', ['bytes', 'base64', 'base64-url-safe', 'hex'])] -%}
-    {%- do how.update({argument: alluvium._by_column(who, argument, given[argument], names, accepted)}) -%}
+    {%- do how.update({argument: alluvium._by_column(who, argument, given[argument], timed if argument == 'timestamps' else names, accepted)}) -%}
   {%- endfor -%}
   {%- for column in columns -%}
     {%- set inner = column.type.of if column.type.kind in ('array', 'map') else column.type -%}
@@ -58,9 +60,10 @@
                 'decimals': how.decimals.get(name, 'string' if form in ('json', 'mongodb') else none), 'binary': how.binary.get(name, 'base64')},
     }) -%}
   {%- endfor -%}
+  {%- set clocks = {'ts_ms': 'connect', 'ts_us': 'microseconds', 'ts_ns': 'nanoseconds'} -%}
   {%- for field in fields -%}
     {%- do field.update({'is_key': false, 'is_field': true, 'has_unit': false, 'has_digits': false, 'may_lack': false,
-                         'how': {'mongodb': false, 'timestamps': how.timestamps.get(field.name | lower), 'decimals': 'string', 'binary': 'base64'}}) -%}
+                         'how': {'mongodb': false, 'timestamps': clocks.get(field.name, how.timestamps.get(field.name | lower)), 'decimals': 'string', 'binary': 'base64'}}) -%}
   {%- endfor -%}
   {%- do spec.update({'columns': columns}) -%}
   {{ return(spec) }}
@@ -83,6 +86,20 @@
     {{ alluvium._refuse(who, 'connector is ' ~ spec.connector, connectors | join(', ') ~ ("; for MongoDB use alluvium.mongodb" if spec.connector == 'mongodb' else '')
         ~ alluvium._did_you_mean(spec.connector, connectors)) }}
   {%- endif -%}
+{% endmacro %}
+
+
+{#- Spark cannot tell names apart that differ by case only. The objects of the envelope are read for what is in them. -#}
+{% macro _check_fields(who, spec) %}
+  {%- set objects = ['before', 'after', 'source', 'schema', 'payload'] + (['transaction'] if alluvium._envelope_fields(spec, 'transaction') else []) -%}
+  {%- for field in spec.fields -%}
+    {%- if not field.parent and field.name | lower in objects -%}
+      {{ alluvium._refuse(who, 'fields has ' ~ field.name ~ ', an object that the macro takes apart', 'a field of the envelope, such as source.lsn bigint') }}
+    {%- endif -%}
+    {%- for name in alluvium._envelope_fields(spec, field.parent) + ([] if field.parent else ['op']) if name | lower == field.name | lower and name != field.name -%}
+      {{ alluvium._refuse(who, 'fields has ' ~ field.name ~ ', and the macro reads ' ~ name ~ ', which differs by case only', name) }}
+    {%- endfor -%}
+  {%- endfor -%}
 {% endmacro %}
 
 

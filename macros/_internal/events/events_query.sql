@@ -73,9 +73,14 @@
                         from (
                             select
                                 *,
-                                array({{ alluvium._event_json(spec) }}) as `__alluvium_json`
-                            from {{ spec.events }} as `__alluvium_events`
-                        ) lateral view outer explode(`__alluvium_json`) `__alluvium_1` as `__alluvium_p`
+                                array({{ alluvium._exact_event(spec) }}) as `__alluvium_exact`
+                            from (
+                                select
+                                    *,
+                                    array({{ alluvium._event_json(spec, alluvium._with_end('_value', 1)) }}) as `__alluvium_json`
+                                from {{ spec.events }} as `__alluvium_events`
+                            ) lateral view outer explode(`__alluvium_json`) `__alluvium_0` as `__alluvium_p0`
+                        ) lateral view outer explode(`__alluvium_exact`) `__alluvium_1` as `__alluvium_p`
                     ) lateral view outer explode(`__alluvium_envelope`) `__alluvium_2` as `__alluvium_i`
                 ) lateral view outer explode(`__alluvium_values`) `__alluvium_3` as `__alluvium_t`
             )
@@ -92,7 +97,7 @@
 {% macro _column_text(spec, column) %}
   {%- set name = alluvium._quote_name(column.name) -%}
   {%- if column.is_field -%}
-    {{ return('`__alluvium_i`.' ~ (column.parent ~ '.' if column.parent else '') ~ name) }}
+    {{ return('`__alluvium_i`.' ~ ('op' if column.name == 'op' and not column.parent else (column.parent or 'event') ~ '.' ~ name)) }}
   {%- endif -%}
   {%- set text = 'coalesce(`__alluvium_i`.`row`.' ~ name ~ ', `__alluvium_i`.deleted.' ~ name ~ ')' if column.is_key else '`__alluvium_i`.`row`.' ~ name -%}
   {#- The marks of MongoDB's documents are still there. -#}

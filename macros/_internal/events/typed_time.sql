@@ -2,8 +2,8 @@
 {% macro _typed_date(x, mode) %}
   {%- set days = 'try_cast(' ~ x ~ ' as int)' -%}
   {{ return('case when ' ~ x ~ " rlike '^-?[0-9]+$' then if(" ~ days ~ ' between -719162 and 2932896, date_from_unix_date(' ~ days ~ '), null) when ' ~ x
-      ~ " rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}Z?$' then try_cast(left(" ~ x ~ ', 10) as date)'
-      ~ alluvium._of_parts(x, mode, 'try_cast(' ~ alluvium._composed(x, ['%04d-', 'year', '%02d-', 'month', '%02d', 'day']) ~ ' as date)') ~ ' end') }}
+      ~ " rlike '^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}Z?$' then try_cast(left(" ~ x ~ ', 10) as date)'
+      ~ alluvium._of_parts(x, mode, alluvium._in_years('try_cast(' ~ alluvium._composed(x, ['%04d-', 'year', '%02d-', 'month', '%02d', 'day']) ~ ' as date)', 'date')) ~ ' end') }}
 {% endmacro %}
 
 
@@ -25,11 +25,24 @@
   {%- if kind == 'timestamp' -%}
     {%- set composed = composed ~ ' - make_dt_interval(0, 0, 0, coalesce(try_cast(get_json_object(' ~ x ~ ", '$.offsetSeconds') as int), 0))" -%}
   {%- endif -%}
+  {%- set written = 'try_cast(' ~ x ~ ' as ' ~ kind ~ ')' -%}
+  {%- if kind == 'timestamp' -%}
+    {#- Its zone may move it out of the first year, or of the last one. -#}
+    {%- set written = 'if(left(' ~ x ~ ", 4) in ('0001', '9999'), " ~ alluvium._in_years(written, kind) ~ ', ' ~ written ~ ')' -%}
+  {%- endif -%}
   {#- PostgreSQL's infinities: in nanoseconds they are days of 2262 and 1677. -#}
   {{ return('case when ' ~ x ~ " in ('9223372036825200000', '-9223372036832400000') then null when " ~ x ~ " rlike '^-?[0-9]+$' then "
       ~ alluvium._of_micros('case ' ~ alluvium._time_unit(mode, unit) ~ ' ' ~ units | join(' ') ~ ' end', kind) ~ ' when ' ~ x
-      ~ " rlike '^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?" ~ zone ~ "?$' then try_cast(" ~ x ~ ' as ' ~ kind ~ ')'
-      ~ alluvium._of_parts(x, mode, composed) ~ ' end') }}
+      ~ " rlike '^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?" ~ zone ~ "?$' then " ~ written
+      ~ alluvium._of_parts(x, mode, alluvium._in_years(composed, kind)) ~ ' end') }}
+{% endmacro %}
+
+
+{#- A time of the years 1 to 9999; NULL for another. -#}
+{% macro _in_years(value, kind) %}
+  {%- set begin, end = "'0001-01-01 00:00:00 UTC'", "'9999-12-31 23:59:59.999999 UTC'" -%}
+  {%- if kind != 'timestamp' -%}{%- set begin, end = "'0001-01-01'", "'9999-12-31" ~ ("'" if kind == 'date' else " 23:59:59.999999'") -%}{%- endif -%}
+  {{ return('if(' ~ value ~ ' between ' ~ kind ~ begin ~ ' and ' ~ kind ~ end ~ ', ' ~ value ~ ', null)') }}
 {% endmacro %}
 
 

@@ -72,6 +72,11 @@ _NO_ROOM = re.compile(r"No space left on device|File too large|Disk quota exceed
 _WRITING = re.compile(r"while writing rows to (.+?)\.(?=\s|$)")
 _DENIED = re.compile(r"^(.+) \(Permission denied\)$|^Permission denied", re.MULTILINE)
 _NO_MEMORY = re.compile(r"Java heap space|GC overhead limit exceeded|OutOfMemoryError")
+_SHUT_DOWN = re.compile(r"SparkContext was shut down")
+_ENDED = Cause(
+    "Spark's Java process has ended: its last words are in logs/spark.log. If they say "
+    "OutOfMemoryError, raise `spark.driver.memory` in `spark_conf` of the profile"
+)
 # What readers say of a file that ends too early, and of one that is not what its name says.
 _CUT_OFF = re.compile(r"unexpected end of|premature EOF", re.IGNORECASE)
 _CHECKSUM = re.compile(r"Checksum error")
@@ -117,7 +122,7 @@ def explain(error: BaseException) -> Cause:
     if java is not None:
         return explained([Thrown(_kind(one), str(one.getMessage() or "")) for one in chain(java)])
     if isinstance(error, Py4JNetworkError):
-        return Cause("Spark's Java process has ended: its last words are in logs/spark.log")
+        return _ENDED
     return explained([Thrown(type(error).__name__, str(error))])
 
 
@@ -127,6 +132,7 @@ def explained(chain: Iterable[Thrown]) -> Cause:
     for special in (
         _no_room,
         _no_memory,
+        _ending,
         _no_s3,
         _broken_file,
         _untyped,
@@ -255,6 +261,11 @@ def _no_memory(thrown: list[Thrown]) -> Cause | None:
         f"Spark's memory is too small ({said[0]}). Raise `spark.driver.memory` in `spark_conf` of "
         "the profile, or run fewer `threads`"
     )
+
+
+def _ending(thrown: list[Thrown]) -> Cause | None:
+    """Of a JVM that a task without memory ends, whoever hears of it first."""
+    return _ENDED if _said(thrown, _SHUT_DOWN) else None
 
 
 def _no_s3(thrown: list[Thrown]) -> Cause | None:

@@ -435,6 +435,39 @@ OF_POSTGRES = [
     case("time", row(day=3_000_000), reason="wrong_type: day"),
     case("time", row(day="2022-02-30"), reason="wrong_type: day"),
     case("time", row(day={"year": 0, "month": 0, "day": 0}), reason="wrong_type: day"),
+    # Years beyond 1 to 9999: other engines cannot read them.
+    case("time", row(day="0001-01-01"), day=dt.date(1, 1, 1)),
+    case("time", row(day="0000-12-31"), reason="wrong_type: day"),
+    case("time", row(day={"year": 10000, "month": 1, "day": 1}), reason="wrong_type: day"),
+    case(
+        "time",
+        row(created_at="0001-01-03T00:00:00+05:30"),
+        created_at=dt.datetime(1, 1, 2, 18, 30),
+    ),
+    case(
+        "time",
+        row(created_at="9999-12-31T23:59:59.999999Z"),
+        created_at=dt.datetime.max,
+    ),
+    *[
+        case("time", row(created_at=beyond), reason="wrong_type: created_at")
+        for beyond in (
+            "0001-01-01T00:00:00+05:30",
+            "0000-12-31T23:00:00Z",
+            "9999-12-31T23:59:59-05:00",
+            {
+                "year": 9999,
+                "month": 12,
+                "day": 31,
+                "hour": 23,
+                "minute": 59,
+                "second": 59,
+                "nanos": 0,
+                "offsetSeconds": -18000,
+            },
+        )
+    ],
+    case("time", row(local_at="0000-12-31T00:00:00"), reason="wrong_type: local_at"),
     case("time", row(created_at="infinity"), reason="wrong_type: created_at"),
     case("time", row(created_at="2022-01-08"), reason="wrong_type: created_at"),
     case(
@@ -667,14 +700,25 @@ BY_SQL = (
         "position": "source.lsn",
         "log": "if(_source_offset >= 2, 1, 0)",
         "table": "public.orders",
-        "fields": "source.lsn bigint, ts_ms bigint",
+        # Names of the query's own too.
+        "fields": "source.lsn bigint, ts_ms bigint, ts_us timestamp, deleted string, hex string,"
+        " transaction struct<no:decimal(3,2)>, source.tags array<string>",
     },
     [
         case(
             "position",
-            sourced(lsn=9, schema="public", table="orders") | {"ts_ms": 77},
+            compact(
+                sourced(lsn=9, schema="public", table="orders", tags=["a"])
+                | {"ts_ms": 77, "ts_us": MICROS, "deleted": [], "hex": "%"}
+                | {"transaction": {"no": "%"}}
+            ).replace('"%"', "1.10"),
             lsn=9,
             ts_ms=77,
+            ts_us=AT,
+            deleted="[]",
+            hex="1.10",
+            transaction=(Decimal("1.10"),),
+            tags=["a"],
             _position="0000000000/" + "0" * 37 + "9",
         ),
         case(

@@ -278,6 +278,8 @@ def test_little_memory() -> None:
     text = said(("SparkException", "Job aborted"), ("OutOfMemoryError", "Java heap space"))
     assert "spark.driver.memory" in text
     assert "Java heap space" in text
+    text = said(("SparkException", "Job 257 cancelled because SparkContext was shut down"))
+    assert "logs/spark.log. If they say OutOfMemoryError, raise `spark.driver.memory`" in text
 
 
 def test_what_has_few_words_has_its_class() -> None:

@@ -110,6 +110,30 @@ def test_a_schema_says_exact_types(schema: dict[str, Any], kind: str) -> None:
 
 
 DECIMAL = {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal"}
+MICROS = {"type": "int64", "name": "io.debezium.time.MicroTimestamp"}
+
+
+def test_where_the_macros_read_no_unit_a_number_stays_one() -> None:
+    fields = [MICROS | {"field": "at"}, {"field": "day", "name": "io.debezium.time.Date"}]
+    time = "a time inside of it is a number of microseconds since 1970"
+    for schema, kind, question in [
+        ({"type": "array", "items": MICROS}, "array<timestamp_ntz>", ""),
+        (
+            {"type": "array", "items": {"type": "array", "items": MICROS}},
+            "array<array<bigint>>",
+            time,
+        ),
+        ({"type": "map", "values": MICROS}, "map<string,bigint>", time),
+        ({"type": "struct", "fields": fields}, "struct<`at`:bigint,`day`:date>", time),
+        (
+            {"type": "map", "values": DECIMAL},
+            "map<string,string>",
+            "a decimal inside of it is a text in base64",
+        ),
+    ]:
+        assert of_schema(schema) == (kind, question)
+
+
 UNFIT: list[tuple[str, dict[str, Any], str]] = [
     (
         "wide",

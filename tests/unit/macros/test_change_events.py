@@ -53,6 +53,21 @@ def rendered(macros: Any, macro: str = "debezium", **given: Any) -> str:
         ({"columns": "id bigint, _op string"}, "columns has _op, which the macro adds itself"),
         ({"fields": "source.a.b bigint"}, "fields has source.a.b bigint; accepted: a field of the"),
         ({"fields": "source.id bigint"}, "fields has id, which is a column too"),
+        ({"fields": "source._op string"}, "fields has _op, which the macro adds itself"),
+        (
+            {"fields": "before string"},
+            "fields has before, an object that the macro takes apart; ac",
+        ),
+        ({"fields": "Source string"}, "fields has Source, an object that the macro takes apart"),
+        (
+            {"fields": "transaction string", "connector": None, "position": "transaction.id"},
+            "fields has transaction, an object",
+        ),
+        ({"fields": "Op string"}, "fields has Op, and the macro reads op, which differs by case"),
+        (
+            {"fields": "source.LSN string", "connector": None, "position": "source.lsn"},
+            "fields has LSN, and the macro reads lsn, which differs by case only; accepted: lsn",
+        ),
         ({"truncate": "apply"}, "truncate is apply; accepted: stop, ignore"),
         ({"tombstones": "keep"}, "tombstones is keep; accepted: skip, delete"),
         ({"timestamps": "micros"}, "timestamps is micros; accepted: adaptive, "),
@@ -102,16 +117,18 @@ def test_bounds_are_those_of_the_batch(macros: Any) -> None:
 
 def test_sql_of_the_user_reads_the_envelope(macros: Any) -> None:
     query = rendered(macros, connector=None, position="coalesce(source.lsn, ts_us, 'source')")
-    assert "coalesce(`__alluvium_i`.source.lsn, `__alluvium_i`.ts_us, 'source')" in query
+    assert "coalesce(`__alluvium_i`.source.lsn, `__alluvium_i`.event.ts_us, 'source')" in query
     assert "`lsn` string" in query
+    assert "`ts_us` string" in query
 
 
 def test_sql_of_the_user_reads_flat_fields(macros: Any) -> None:
     given = {"flat": True, "connector": None, "tombstones": "skip"}
     query = rendered(macros, **given, position="coalesce(__lsn, `a.__x`, '__y')")
     assert "coalesce(`__alluvium_i`.__lsn, `a.__x`, '__y')" in query
-    assert query.count("`__lsn` string") == 2  # in the row, and in `payload`
+    # In the row, and in `payload`; an event may be read again.
+    assert query.count("`__lsn` string") == 4
     # A declared column is read once.
     columns = "id bigint, __lsn bigint, __op string"
     query = rendered(macros, **given, columns=columns, position="__lsn")
-    assert query.count("`__lsn` string") == query.count("`__op` string") == 2
+    assert query.count("`__lsn` string") == query.count("`__op` string") == 4

@@ -26,6 +26,13 @@ BY_NAME = {
     "org.apache.kafka.connect.data.Timestamp": "timestamp_ntz",
     "io.debezium.time.ZonedTimestamp": "timestamp",
 }
+# Times that are numbers, and their units.
+UNITS = {
+    "io.debezium.time.Timestamp": "milliseconds",
+    "io.debezium.time.MicroTimestamp": "microseconds",
+    "io.debezium.time.NanoTimestamp": "nanoseconds",
+    "org.apache.kafka.connect.data.Timestamp": "milliseconds",
+}
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
 VARIABLE = "io.debezium.data.VariableScaleDecimal"
 INSTANT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)")
@@ -200,12 +207,20 @@ def is_jinja(name: str) -> bool:
     return re.search("{[{%#]", name) is not None
 
 
-def of_schema(schema: Mapping[str, Any]) -> tuple[str, str]:
+def of_schema(schema: Mapping[str, Any], depth: int = 0) -> tuple[str, str]:
     """The type of a schema of Kafka Connect, and what a person must say of it.
 
     The type is empty where there is none for it.
+
+    Args:
+        depth: 0 for a column, 1 for what an array of a column holds. The macros read no unit and no
+            scale below that: there a number and a text stay what they are.
     """
     name, kind = schema.get("name"), schema.get("type")
+    if depth > 1 and name in UNITS:
+        return "bigint", f"a time inside of it is a number of {UNITS[name]} since 1970"
+    if depth > 1 and name == DECIMAL:
+        return "string", "a decimal inside of it is a text in base64"
     parameters = schema.get("parameters") or {}
     if name == DECIMAL:
         precision = int(parameters.get("connect.decimal.precision", "38"))
@@ -217,21 +232,25 @@ def of_schema(schema: Mapping[str, Any]) -> tuple[str, str]:
         return "decimal(38,10)", "the source has no scale; say how many digits you need"
     if name in BY_NAME:
         return BY_NAME[name], ""
-    if kind == "array":
-        of, question = of_schema(schema.get("items") or {})
-        return f"array<{of}>" if of else "", question
-    if kind == "map":
-        if (schema.get("keys") or {}).get("type", "string") != "string":
-            return "string", "a map whose keys are no texts"
-        of, question = of_schema(schema.get("values") or {})
-        return f"map<string,{of}>" if of else "", question
-    if kind == "struct":
-        return _of_struct(schema.get("fields") or [])
+    if kind in ("array", "map", "struct"):
+        return _of_parts(schema, depth)
     return BY_TYPE.get(str(kind), "string"), "" if kind in BY_TYPE else f"unknown type {kind}"
 
 
+def _of_parts(schema: Mapping[str, Any], depth: int) -> tuple[str, str]:
+    if schema["type"] == "array":
+        of, question = of_schema(schema.get("items") or {}, depth + 1)
+        return f"array<{of}>" if of else "", question
+    if schema["type"] == "struct":
+        return _of_struct(schema.get("fields") or [])
+    if (schema.get("keys") or {}).get("type", "string") != "string":
+        return "string", "a map whose keys are no texts"
+    of, question = of_schema(schema.get("values") or {}, 2)
+    return f"map<string,{of}>" if of else "", question
+
+
 def _of_struct(fields: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
-    inner = [(one["field"], *of_schema(one)) for one in fields]
+    inner = [(one["field"], *of_schema(one, 2)) for one in fields]
     unfit = [why or "a field without a name" for field, of, why in inner if not (field and of)]
     if unfit or not inner:
         return "", unfit[0] if unfit else "an object without fields"
