@@ -47,7 +47,7 @@
     {%- else -%}
       {%- set relation = alluvium._existing_relation(node) -%}
       {%- if relation is not none and relation.type == 'table' and not alluvium._is_rebuilt(node, caller) -%}
-        {%- set progress = alluvium._read_progress(relation, node.unique_id) -%}
+        {%- set progress = alluvium._read_progress(relation, node.unique_id, bronze=bronze or events) -%}
         {%- set ns.after = progress if progress is not none else -1 -%}
       {%- endif -%}
       {%- set newest = adapter.newest_batch(bronze or events) if target.type == 'alluvium' else none -%}
@@ -65,7 +65,7 @@
         {%- set newest = alluvium._bounded_batch(bronze or events, ns.after, there, at_most) -%}
       {%- endif -%}
       {%- if target.type == 'alluvium' and model.resource_type == 'model' -%}
-        {%- set newest = adapter.one_batch(node.unique_id, alluvium._name_of(node), (bronze or events) ~ '', ns.after, newest, newest != there, caller) -%}
+        {%- set newest = adapter.one_batch(node.unique_id, alluvium._name_of(node), bronze or events, ns.after, newest, newest != there, caller) -%}
       {%- endif -%}
       {%- set ns.through = [ns.after, (newest if newest is not none else -1) | int] | max -%}
     {%- endif -%}

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 # Application ids of `txn` actions. Delta keeps the newest number of each.
 
-# Before `<model>/<id of the table>`: the newest batch that is merged, -1 for none any more. Read by
-# `merge.progress`, `plan.versions.heirs`, the search for lost tables, and on stock targets by
-# nobody.
+# Before `<model>/<id of the table>`: the newest batch that is merged, -1 for none any more, -2 for
+# one that another model took over. Read by `merge.progress`, `plan.versions.heirs`, the search for
+# lost tables, and on stock targets by nobody.
 MERGED_THROUGH = "alluvium/"
+# Before a model: a number of the name of the table whose batches these are. Read by the verb that
+# stages a batch, and by `plan.versions.heirs`; `merge.progress` carries it to clones.
+READ_FROM = "alluvium/from/"
 # Before the checkpoint's id: the newest epoch that is appended. Read by `delta.epochs` and
 # `ingest.intake`.
 STREAM_EPOCH = "alluvium/stream/"

@@ -2,9 +2,10 @@
 
     It counts for the table as it was last created. A table id stands beside each number, and every creation renews it.
     So a full refresh starts from nothing. Where the model has none, it goes on where another one was that the project no longer
-    has: its unique id is another than before. table_id: where it is known already, by the merge itself, which says so. -#}
-{% macro _read_progress(relation, model_id, table_id=none) %}
-  {%- if target.type == 'alluvium' -%}{{ return(adapter.merge_progress(relation.render(), model_id)) }}{%- endif -%}
+    has: its unique id is another than before. table_id: where it is known already, by the merge itself, which says so. bronze: the table of events
+    that goes on behind it; an alluvium target refuses another one than before that has other batches. -#}
+{% macro _read_progress(relation, model_id, table_id=none, bronze=none) %}
+  {%- if target.type == 'alluvium' -%}{{ return(adapter.merge_progress(relation.render(), model_id, bronze)) }}{%- endif -%}
   {%- set table = table_id or alluvium._table_detail(relation).id -%}
   {%- set former = {} -%}
   {#- The newest commits usually hold it; the whole history is a long read. A MERGE that failed may

@@ -124,7 +124,7 @@ class MergeCommand(jvm.SessionCopy):
 
     def recorded(self, app: str) -> int:
         """The number of an application's `txn` as this transaction reads it; -1 for none."""
-        return int(self._transaction.txnVersion(app))
+        return max(int(self._transaction.txnVersion(app)), -1)
 
     def was_executed(self) -> bool:
         """Whether the progress in the settings is recorded in the table already."""

@@ -82,9 +82,14 @@ def limited(session: SparkSession, sql: str, limit: int | None) -> str:
     return ";\n".join([*headers, last])
 
 
+def is_query(sql: str) -> bool:
+    """Whether a statement is a query, which Spark computes when somebody asks for its rows."""
+    return bool(_QUERY.match(sql))
+
+
 def only_reads(sql: str) -> bool:
     """Whether a statement is a query, or a look: it leaves the session's settings and views."""
-    return bool(_QUERY.match(sql) or _LOOKS.match(sql))
+    return is_query(sql) or bool(_LOOKS.match(sql))
 
 
 def _parses(parse: Callable[[str], Any], sql: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -36,6 +36,7 @@ class Statement:
     needs_one_commit: whether MERGE INTO may not run it: between its look at `at` and Delta's own
         another writer may come.
     automata: whether the one-commit merge leaves files unread whose tags have none of the keys.
+    beside: further `txn` actions, by application; MERGE INTO, which takes one, is followed by them.
     """
 
     sql: str
@@ -49,6 +50,7 @@ class Statement:
     after: int | None = None
     needs_one_commit: bool = False
     automata: bool = False
+    beside: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ class DeltaTable:
                 after=after,
                 sort_by=self.sort_by,
                 automata=statement.automata,
+                beside=statement.beside,
             )
             if isinstance(merged, one_commit.Merged):
                 is_known = recorded is not None and merged.version is None
@@ -149,6 +152,8 @@ class DeltaTable:
                 raise needs_merge_into(self.name, refused)
         metadata = describe(log.skipping(self.session, self.name, statement.prune))
         outcome, left = self._merge_into(statement, recorded, metadata, after)
+        if statement.beside:
+            log.commit_transactions(self.session, self.name, statement.beside, committing.FOREVER)
         if not outcome.affected:  # else a file without rows would be one of several
             own_commit.tidy(self.session, self.name, begun, left)
         return replace(outcome, refused=refused, kept=None if outcome.already_merged else kept)

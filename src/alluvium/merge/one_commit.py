@@ -73,6 +73,7 @@ class Asked(TypedDict, total=False):
         None for any.
     sort_by: columns that each new file is sorted by, partition by partition; empty for no order.
     automata: whether files are left unread whose tags have none of the keys, where that pays.
+    beside: further `txn` actions of the commit, by application.
     """
 
     progress: tuple[str, int] | None
@@ -81,6 +82,7 @@ class Asked(TypedDict, total=False):
     after: int | None
     sort_by: Sequence[str]
     automata: bool
+    beside: Mapping[str, int]
 
 
 def merge(session: SparkSession, sql: str, **asked: Unpack[Asked]) -> Merged | Refusal:
@@ -138,6 +140,7 @@ class Prepared:
     started: float
     automata: bool = False
     metadata: Callable[[Kept], str] | None = None
+    beside: Mapping[str, int] = field(default_factory=dict)
     actions: list[Any] = field(default_factory=list)
     figures: dict[str, int] = field(default_factory=dict)
     kept: Kept = field(default_factory=lambda: Kept(0, 0, 0, 0))
@@ -152,7 +155,9 @@ class Prepared:
         with self.command.active():
             if self.metadata is not None:
                 self.command.set(committing.COMMIT_METADATA, self.metadata(self.kept))
-            version = self.command.commit(self.actions, self.figures)
+            session = self.command.session
+            noted = [committing.set_transaction(session, *one) for one in self.beside.items()]
+            version = self.command.commit([*noted, *self.actions], self.figures)
         return Merged(
             version=version,
             inserted=self.figures["numTargetRowsInserted"],
@@ -193,7 +198,13 @@ def prepare(session: SparkSession, sql: str, **asked: Unpack[Asked]) -> Prepared
             raise StaleBatchError(f"the table was set back behind event batch {after}")
         if command.was_executed():
             return Merged()
-        prepared = Prepared(command, started, asked.get("automata", False), asked.get("metadata"))
+        prepared = Prepared(
+            command,
+            started,
+            asked.get("automata", False),
+            asked.get("metadata"),
+            asked.get("beside", {}),
+        )
         try:
             with ThreadPoolExecutor(1, "alluvium-merge") as beside:
                 why = _run(prepared, beside)

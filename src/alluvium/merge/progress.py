@@ -115,6 +115,6 @@ def of_clone(source_id: str, versions: Mapping[str, int], table_id: str) -> dict
         app: one
         for app, one in versions.items()
         if app.partition(":")[0] == marks.ZORDER_CUTS
-        or app.startswith((marks.SKIPPED, marks.PUBLISHED))
+        or app.startswith((marks.SKIPPED, marks.PUBLISHED, marks.READ_FROM))
     }
     return carried | kept | partial.of_clone(source_id, versions, table_id)

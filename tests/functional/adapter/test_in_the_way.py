@@ -51,6 +51,17 @@ FAILING = {
             "at post-hook in models/hooked.sql:1: insert into {{ this.schema }}.not_there",
         ],
     ),
+    # A query of which nobody fetches the rows runs too.
+    "guarded": (
+        "{{ config(materialized='table', post_hook=\"select assert_true(count(*) > 1, 'too few') "
+        'from {{ this }}") }}\nselect 1 as id',
+        ["[USER_RAISED_EXCEPTION] too few", "at post-hook in models/guarded.sql:1: select asser"],
+    ),
+    "headed": (
+        "{{ config(materialized='table', sql_header='select assert_true(1 > 2); set a = 1;') }}\n"
+        "select 1 as id",
+        ["[USER_RAISED_EXCEPTION] '(1 > 2)' is not true!"],
+    ),
     "stream_divides": (
         "{{ config(materialized='streaming_table') }}\nselect _source_offset,\n"
         "    1 / _source_offset as n\n" + FROM,

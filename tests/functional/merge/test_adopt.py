@@ -143,13 +143,20 @@ def test_a_model_of_another_unique_id_goes_on_where_it_was(project: MergeProject
     said = "items_wap.v1: goes on where model.adopted.items_wap was: behind batch 4, 1 mark of eve"
     assert project.said(said)
     assert stored(project) == rows
-    assert has(project, "model.adopted.items_wap") == {"": -1, "/4": 0}
+    assert has(project, "model.adopted.items_wap") == {"": -2, "/4": 0}
     assert has(project, "model.adopted.items_wap.v1") == {"": 4, "/4": 1}
 
     # Where that is not certain, a person says it.
     table = f"{schema}.items_wap"
     table_id, numbers = log.state(project.session, table)
     gone = {app: 0 if "/skip/" in app else -1 for app in numbers if "items_wap.v1" in app}
+    # Another project merges into the table, and took over what this one had.
+    ours = f"alluvium/model.adopted.items_wap.v1/{table_id}"
+    theirs = f"alluvium/model.other.items_wap/{table_id}"
+    log.commit_transactions(project.session, table, gone | {ours: -2, theirs: 4})
+    assert not project.try_dbt("run", "--select", "batch", "items_wap").success
+    assert project.said("has progress or marks of model.other.items_wap and no more of model.adop")
+    gone |= {theirs: -1}
     there = {f"alluvium/model.adopted.plain/{table_id}": 4}
     log.commit_transactions(project.session, table, gone | there)
     assert not project.try_dbt("run", "--select", "batch", "items_wap").success

@@ -236,6 +236,28 @@ def test_a_batch_that_no_merge_saw_is_not_passed_over(project: Any) -> None:
     project.write({"models/batch.sql": BATCH, "models/items.sql": merged(META)})
 
 
+def test_progress_is_of_one_table_of_events(project: Any) -> None:
+    """After the one before. A number of another table is no progress, unless that has the batch."""
+    branch = f"{project.schema}_branch"
+    for name, without in (("other", "where _batch_id <> 27"), ("copied", "")):
+        project.session.sql(
+            f"create view {project.schema}.{name} as select * from {project.schema}.events"
+            f" {without} union all select 50, 'c', 500, null, 'o', 28"
+        )
+    sources = project.root / "models/sources.yml"
+    sources.write_text(
+        sources.read_text().rstrip() + "\n      - name: other\n      - name: copied\n"
+    )
+    project.write({"models/batch.sql": BATCH.replace("'events'", "'other'")})
+    assert not project.try_dbt("run").success
+    assert project.said("items has merged event batches of another table up to 27")
+    assert recorded(project, f"{branch}.items") == [27]
+    project.write({"models/batch.sql": BATCH.replace("'events'", "'copied'")})
+    project.dbt("run")
+    assert recorded(project, f"{branch}.items") == [28]
+    assert project.figures("items")["events"] == 1
+
+
 @pytest.mark.slow
 def test_bronze_started_anew_is_no_silent_gap(feed: Callable[..., Any]) -> None:
     made = feed("anew", {"order_by": "lsn"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -52,8 +53,8 @@ def test_each_reader_sees_the_rows_that_were_looked_at(
     looked: list[Plan] = []
     plan = Planner.plan
 
-    def moving(self: Planner) -> Plan:
-        looked.append(plan(self))
+    def moving(self: Planner, keep: Callable[[], None]) -> Plan:
+        looked.append(plan(self, keep))
         if len(looked) == 1:
             more = "insert into moving.{} values (1, 'd', 12), (3, 'u', 13)"
             project.session.sql(more.format("stage"))

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
-from alluvium.marks import MERGE_FIGURES, MERGED_THROUGH, PUBLISH_NOTE, SKIPPED
+from alluvium.marks import MERGE_FIGURES, MERGED_THROUGH, PUBLISH_NOTE, READ_FROM, SKIPPED
 from alluvium.plan.versions.arrivals import stream_note
 from alluvium.plan.versions.commit import Commit, noted
+
+
+def read_from(model: str) -> str:
+    """The `txn` application that says by `number_of` whose batches a table has of a model."""
+    return f"{READ_FROM}{model}"
+
+
+def number_of(bronze: str) -> int:
+    """A number that stands for a table of events by its name: a `txn` holds numbers only."""
+    return int(hashlib.sha256(bronze.lower().encode()).hexdigest()[:15], 16)
 
 
 def app_id(model: str, table_id: str) -> str:

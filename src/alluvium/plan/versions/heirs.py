@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from alluvium.marks import MERGED_THROUGH, SKIPPED
+from alluvium.marks import MERGED_THROUGH, READ_FROM, SKIPPED
+from alluvium.plan.versions.batches import read_from
 from alluvium.wording import counted
+
+# The progress of a model that another one took over.
+GIVEN = -2
 
 
 def formers(numbers: Mapping[str, int], table_id: str, model: str) -> list[str]:
@@ -28,6 +32,11 @@ def formers(numbers: Mapping[str, int], table_id: str, model: str) -> list[str]:
     return []
 
 
+def gave_away(numbers: Mapping[str, int], table_id: str, model: str) -> bool:
+    """Whether another model took over the progress that a model had in a table."""
+    return any(_merged_by(app, table_id) == model and one == GIVEN for app, one in numbers.items())
+
+
 def carried(numbers: Mapping[str, int], table_id: str, former: str, model: str) -> dict[str, int]:
     """The `txn` actions by which a model goes on where a former one was, where they are not yet."""
     wanted = {
@@ -35,7 +44,11 @@ def carried(numbers: Mapping[str, int], table_id: str, former: str, model: str) 
         for app, number in numbers.items()
         if former in (_merged_by(app, table_id), _left_out_of(app))
     }
-    return {app: number for app, number in wanted.items() if numbers.get(app, -1) < number}
+    due = {app: number for app, number in wanted.items() if numbers.get(app, -1) < number}
+    bronze = numbers.get(read_from(former), -1)
+    if due and bronze >= 0:
+        due[read_from(model)] = bronze
+    return due
 
 
 def taken_over(
@@ -43,7 +56,7 @@ def taken_over(
 ) -> dict[str, int]:
     """What is `carried`, and that the former model has nothing there any more."""
     left = {
-        app: -1 if _left_out_of(app) is None else 0
+        app: GIVEN if _left_out_of(app) is None else 0
         for app, number in numbers.items()
         if former in (_merged_by(app, table_id), _left_out_of(app))
     }
@@ -53,7 +66,8 @@ def taken_over(
 
 def said(due: Mapping[str, int]) -> str:
     """What of these `txn` actions goes on, in words."""
-    through = [one for app, one in due.items() if one >= 0 and not app.startswith(SKIPPED)]
+    apart = (SKIPPED, READ_FROM)
+    through = [one for app, one in due.items() if one >= 0 and not app.startswith(apart)]
     marked = sum(one == 1 for app, one in due.items() if app.startswith(SKIPPED))
     found = [f"behind batch {through[0]:,}"] if through else []
     return ", ".join([*found, f"{counted(marked, 'mark')} of events that are left out"])

@@ -20,6 +20,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt.flags import get_flags
+from dbt_common.clients.agate_helper import empty_table
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from alluvium.engine import EngineError, pools, rounds
@@ -131,6 +132,16 @@ class AlluviumConnectionManager(SparkConnectionManager):
             given = self.query_header.comment
             given.query_comment = (given.query_comment or "").replace("/*", "/ *")
         return str(super()._add_query_comment(sql))
+
+    def execute(
+        self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None
+    ) -> tuple[AdapterResponse, Any]:
+        """As dbt does; a query runs also where its rows are not fetched, as on a server."""
+        if fetch:
+            return super().execute(sql, auto_begin, fetch, limit)
+        _, cursor = self.add_query(self._add_query_comment(sql), auto_begin)
+        cursor.compute()
+        return self.get_response(cursor), empty_table()
 
     @contextmanager
     def exception_handler(self, sql: str) -> Iterator[None]:

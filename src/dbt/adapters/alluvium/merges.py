@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.contracts.connection import AdapterResponse
@@ -14,7 +14,7 @@ from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import CompilationError
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.merge import ranges
+from alluvium.merge import progress, ranges
 from alluvium.plan.merge import batch
 from alluvium.plan.merge.figures import BatchFigures
 from alluvium.plan.merge.outline import Outline
@@ -25,6 +25,8 @@ from dbt.adapters.alluvium import named, told
 from dbt.adapters.alluvium.relation import AlluviumRelation
 
 T = TypeVar("T")
+# Of a table: its id, and the numbers of its `txn` actions by application.
+State = tuple[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,25 @@ class MergeAnswer:
     line: str
 
 
+class Inherited(NamedTuple):
+    """The numbers of a table's `txn` actions as a model goes on with them.
+
+    former: the model whose place it takes there; None for none.
+    """
+
+    numbers: Mapping[str, int]
+    former: str | None
+
+
 @dataclass(frozen=True)
 class StoredTable:
-    """One look at a merged table; the macro `_stored_table` says what is what."""
+    """One look at a merged table; the macro `_stored_table` says what is what.
+
+    numbers: of its `txn` actions, by application.
+    """
 
     id: str
+    numbers: Mapping[str, int]
     columns: Sequence[Any]
     partitions: Sequence[str]
     made: Mapping[str, bool]
@@ -79,7 +95,8 @@ class Plan:
 
     name: the shortest text that means this model and no other.
     pending: whether there is anything to merge.
-    table_id: of the table that was looked at.
+    table_id, numbers: of the table that was looked at.
+    former: as `Inherited` has it.
     """
 
     name: str
@@ -89,6 +106,8 @@ class Plan:
     figures: BatchFigures
     pending: bool
     table_id: str
+    numbers: Mapping[str, int]
+    former: str | None
 
 
 class Asked(Protocol):
@@ -107,8 +126,8 @@ class Asked(Protocol):
     def kept(self, source: str) -> DataFrame:
         """The rows of a batch."""
 
-    def merge_progress(self, table: str, model_id: str) -> int | None:
-        """The newest event batch that the model merged into a table; None before the first."""
+    def inherited(self, table: str, state: State, model_id: str) -> Inherited:
+        """A table's state as a model goes on with it."""
 
     def is_small(self, source: str) -> bool:
         """Whether one task should read a batch."""
@@ -161,9 +180,12 @@ class Planner:
         self._refuse_settings(outline)
         for warning in outline.warnings:
             _warn(warning)
-        merged = self._progress()
+        model = self._node["unique_id"]
+        state = adapter.inherited(self._relation.render(), (table.id, table.numbers), model)
+        through = None if self._is_new else progress.of_model(table.id, state.numbers, model)
+        merged = -1 if through is None else through
         if adapter.is_merged(source, merged):
-            return self._nothing_new(name, outline, table.id)
+            return self._nothing_new(name, outline, table.id, state)
         if keep is not None:
             keep()
         planned = [] if outline.several else self._planned_ranges(outline)
@@ -198,13 +220,13 @@ class Planner:
         if figures.rejected and not figures.events:
             _warn(f"{name}: {batch.rejected_warning(figures.rejected, texts.rejected_table)}")
         pending = batch.is_pending(profile, merged)
-        return Plan(name, outline, profile, texts, figures, pending, table.id)
+        return Plan(name, outline, profile, texts, figures, pending, table.id, *state)
 
-    def _nothing_new(self, name: str, outline: Outline, table_id: str) -> Plan:
+    def _nothing_new(self, name: str, outline: Outline, table_id: str, state: Inherited) -> Plan:
         profile = BatchProfile()
         texts = self._texts(outline, profile, ranges=[])
         figures = self._figures(outline, profile, texts, None)
-        return Plan(name, outline, profile, texts, figures, False, table_id)
+        return Plan(name, outline, profile, texts, figures, False, table_id, *state)
 
     def _texts(self, outline: Outline, profile: BatchProfile, **found: Any) -> Texts:
         return Texts(
@@ -254,14 +276,6 @@ class Planner:
         found = self._adapter.texts("_kept_columns", outline=outline, lacked=lacked)
         self._refuse(found["mistakes"])
         return list(found["columns"])
-
-    def _progress(self) -> int:
-        """The newest event batch that the table holds, -1 for none."""
-        if self._is_new:
-            return -1
-        table, model = self._relation.render(), self._node["unique_id"]
-        found = self._adapter.merge_progress(table, model)
-        return -1 if found is None else found
 
     def _planned_ranges(self, outline: Outline) -> Sequence[RangeRow]:
         """Rows of ranges that the session plans. They are those of the ranges model, priced on the

@@ -69,7 +69,6 @@ class Merging(Checking, Progressing):
                 self._handle.unread(source.render()).createOrReplaceTempView(str(source.identifier))
             if on_schema_change is not None and not is_new:
                 source = self._with_fields(source, table, on_schema_change)
-            self._take_over(session, table, node["unique_id"])
             try:
                 plan, outcome = self._merged(target, source, node, predicates, is_new)
             finally:
@@ -130,6 +129,8 @@ class Merging(Checking, Progressing):
             kept: list[int | None] = []
             plan = planner(source).plan(lambda: kept.append(self._handle.keep(batch_name, table)))
             at = kept[0] if kept else None
+            if plan.former is not None:
+                self._take_over(self.session, table, plan.former, node["unique_id"])
             if plan.outline.added:
                 self.rows(f"alter table {table} add columns ({plan.outline.added})")
             verify = plan.outline.settings.verify if plan.pending and plan.texts.verify else False
@@ -155,6 +156,7 @@ class Merging(Checking, Progressing):
                 plan.table_id,
                 after=plan.profile.after,
                 automata=plan.outline.settings.prunes,
+                beside=self._read_from(plan, node["unique_id"]),
             )
 
         outcome = execute.run(merged_table, statement)
@@ -279,10 +281,12 @@ class Merging(Checking, Progressing):
 
     def look_at(self, table: str) -> StoredTable:
         """What a merge asks of its table, of one version."""
-        known = log.metadata(self.session, table)
+        snapshot = log.snapshot_of(self.session, table)
+        known = log.metadata_of(snapshot)
         texts = known.noted(log.BOUNDED_TEXT)
         return StoredTable(
             id=known.id,
+            numbers=log.numbers(snapshot)[1],
             columns=columns(known.schema.fields, keeps_bounds=False),
             partitions=known.partitions,
             made=known.made,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dbt.adapters.base import available
+from dbt.adapters.base import BaseRelation, available
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
@@ -14,13 +14,11 @@ from alluvium.delta import inherited, log
 from alluvium.merge import progress
 from alluvium.plan.commands import operation
 from alluvium.plan.graph import carriers, name_of
-from alluvium.plan.versions import heirs, left_out
+from alluvium.plan.versions import batches, heirs, left_out
 from dbt.adapters.alluvium import selection, told
+from dbt.adapters.alluvium.merges import Inherited, Plan, State
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
-from dbt.adapters.alluvium.verbs.streaming import Staged
-
-# As `log.state` gives it.
-State = tuple[str, Mapping[str, int]]
+from dbt.adapters.alluvium.verbs.streaming import Staged, name_of_bronze
 
 
 class Progressing(SessionAdapter):
@@ -33,40 +31,76 @@ class Progressing(SessionAdapter):
             return progress.has_begun(session, table)
 
     @available.parse_none
-    def merge_progress(self, table: str, model_id: str) -> int | None:
-        """The newest batch that a model merged into a table, or the one whose place it takes."""
-        found = self._with_inherited(self._handle.session, table, model_id)
-        return progress.of_model(*found, model_id)
+    def merge_progress(
+        self, table: str, model_id: str, bronze: BaseRelation | str | None = None
+    ) -> int | None:
+        """The newest batch that a model merged into a table, or the one whose place it takes.
+
+        bronze: the table of events that goes on behind it.
+
+        Raises:
+            DbtRuntimeError: The batches were those of another table of events.
+        """
+        state = log.state(self._handle.session, table)
+        numbers = self.inherited(table, state, model_id).numbers
+        through = progress.of_model(state[0], numbers, model_id)
+        if bronze is not None and through is not None:
+            name, before = name_of_bronze(bronze), numbers.get(batches.read_from(model_id), -1)
+            if before >= 0 and before != batches.number_of(name):
+                self._check_same_batches(name, through, model_id)
+        return through
+
+    def _check_same_batches(self, bronze: str, through: int, model_id: str) -> None:
+        """Raise where a table of events does not have the batch that progress stands at.
+
+        Its numbers are others then, and its events up to there would be passed over.
+        """
+        with self._working() as session:
+            below = f"select max(`_batch_id`) from {bronze} where `_batch_id` <= {through}"
+            found = session.sql(below).collect()[0][0]
+        if found is None or int(found) == through:
+            return
+        name = name_of(self.nodes[model_id])
+        raise DbtRuntimeError(
+            f"{name} has merged event batches of another table up to {through}. {bronze} has"
+            f" batches below {through}, and not that one: they would be passed over. Accepted: the"
+            f" table that {name} was merged from before; or {name} and the model that stages its"
+            " batch with --full-refresh"
+        )
+
+    def _read_from(self, plan: Plan, model_id: str) -> dict[str, int]:
+        """The `txn` that says whose batches a merge takes, where the table does not say it yet."""
+        staged = self._staged.get(model_id)
+        if staged is None or plan.figures.through is None:
+            return {}
+        app, bronze = batches.read_from(model_id), batches.number_of(staged.bronze)
+        return {} if plan.numbers.get(app) == bronze else {app: bronze}
 
     @available.parse(lambda *_, **__: {})
     def skipped_batches(self, table: str, model_id: str) -> dict[str, list[Any]]:
         """The events that a model leaves out for good: `batches`, and `files` of batches."""
         with self._working() as session:
-            _, numbers = self._with_inherited(session, table, model_id)
-        events = left_out.left_out(numbers, model_id)
+            known = self.inherited(table, log.state(session, table), model_id)
+        events = left_out.left_out(known.numbers, model_id)
         return {"batches": left_out.batches(events), "files": left_out.files(events)}
 
     @available.parse_none
     def copy_progress(self, source: str, target: str) -> int:
         return progress.copy(self._handle.session, source, target)
 
-    def _take_over(
-        self, session: SparkSession, table: str, model_id: str, *, dry_run: bool = False
-    ) -> None:
+    def _take_over(self, session: SparkSession, table: str, former: str, model_id: str) -> None:
         """Record what a model takes over from the one whose place it takes, and say so."""
-        former = self._former(table, *log.state(session, table), model_id)
-        if former is not None and not dry_run:
-            due = inherited.take_over(session, table, former, model_id)
-            name = name_of(self.nodes[model_id])
-            told.say(f"{name}: goes on where {former} was: {heirs.said(due)}")
+        due = inherited.take_over(session, table, former, model_id)
+        told.say(f"{name_of(self.nodes[model_id])}: goes on where {former} was: {heirs.said(due)}")
 
-    def _with_inherited(self, session: SparkSession, table: str, model_id: str) -> State:
-        """`log.state` of a table, as it is when a model has taken over what it will."""
-        table_id, numbers = log.state(session, table)
+    def inherited(self, table: str, state: State, model_id: str) -> Inherited:
+        """The numbers of a table as a model goes on with them, and whose place it takes."""
+        table_id, numbers = state
         former = self._former(table, table_id, numbers, model_id)
         if former is None:
-            return table_id, numbers
-        return table_id, {**numbers, **heirs.taken_over(numbers, table_id, former, model_id)}
+            return Inherited(numbers, None)
+        due = heirs.taken_over(numbers, table_id, former, model_id)
+        return Inherited({**numbers, **due}, former)
 
     def _former(
         self, table: str, table_id: str, numbers: Mapping[str, int], model_id: str
@@ -81,12 +115,16 @@ class Progressing(SessionAdapter):
         found = heirs.formers(numbers, table_id, model_id) if model_id in self.nodes else []
         if not found:
             return None
-        if len(found) == 1 and found[0] not in self.nodes:
+        # What another one took over it does not take back by itself: two projects that merge into
+        # one table would do so in turns, and each pass over what the other one merged.
+        gave = heirs.gave_away(numbers, table_id, model_id)
+        if len(found) == 1 and found[0] not in self.nodes and not gave:
             return found[0]
         name = name_of(self.nodes[model_id])
         ways = (f"`{operation('adopt', model=name, former=one, dry_run=False)}`" for one in found)
+        lost = "no more" if gave else "none"
         raise DbtRuntimeError(
-            f"{name}: {table} has progress or marks of {' and '.join(found)} and none of"
+            f"{name}: {table} has progress or marks of {' and '.join(found)} and {lost} of"
             f" {model_id}, so it is not certain where that goes on. Accepted: {', or '.join(ways)};"
             " or an alias of its own"
         )

@@ -9,6 +9,7 @@ from dbt.adapters.base import available
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
+from alluvium.delta import log
 from alluvium.ingest.events import PLACE
 from alluvium.merge import progress
 from alluvium.merge.skipped import Events
@@ -61,7 +62,10 @@ class Restoring(Publishing, Progressing):
         subject = Subject(self.table_of(node), node.unique_id, node.name)
         with self._working(f"alluvium.restore: {node.name}") as session:
             self._check_built(subject.table)
-            self._take_over(session, subject.table, subject.model, dry_run=dry_run)
+            state = log.state(session, subject.table)
+            former = self.inherited(subject.table, state, subject.model).former
+            if former is not None and not dry_run:
+                self._take_over(session, subject.table, former, subject.model)
             events = self._events_of(session, node, files, batch, before_batch)
             if batch is not None:
                 changed = restore.mark(session, subject, batch, bool(skip), dry_run, events)

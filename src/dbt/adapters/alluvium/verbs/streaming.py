@@ -37,6 +37,11 @@ class Staged(NamedTuple):
     readers: set[str]
 
 
+def name_of_bronze(bronze: BaseRelation | str) -> str:
+    """A table of events as SQL names it, whatever a `ref` hides of it."""
+    return bronze.stored.render() if isinstance(bronze, AlluviumRelation) else str(bronze)
+
+
 class Streaming(SessionAdapter):
     # By the unique id of a merged model; threads set one entry each.
     _staged: dict[str, Staged]
@@ -140,7 +145,7 @@ class Streaming(SessionAdapter):
         self,
         merged: str,
         name: str,
-        bronze: str,
+        bronze: BaseRelation | str,
         after: int,
         newest: int | None,
         is_cut: bool,
@@ -154,7 +159,7 @@ class Streaming(SessionAdapter):
 
         Args:
             merged: unique id of the merged model; its name, for the message.
-            bronze: the table whose numbers count, as SQL has it.
+            bronze: the table whose numbers count, or SQL of it.
             after: the progress, -1 for none.
             newest: as the caller sees it, None for none.
             is_cut: whether that is less than bronze has.
@@ -163,6 +168,7 @@ class Streaming(SessionAdapter):
         Raises:
             DbtRuntimeError: another model of this command reads another table for it.
         """
+        bronze = name_of_bronze(bronze)
         if caller not in {merged, *ancestors(merged, self.node_of)}:
             known = self._staged.get(merged)
             is_same = known is not None and (known.bronze, known.after) == (bronze, after)
