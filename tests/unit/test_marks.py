@@ -18,6 +18,7 @@ def test_names() -> None:
     found = {name: value for name, value in vars(marks).items() if name.isupper()}
     assert found == {
         "MERGED_THROUGH": "alluvium/",
+        "READ_FROM": "alluvium/from/",
         "STREAM_EPOCH": "alluvium/stream/",
         "ZORDER_CUTS": "alluvium.zorder",
         "BACKOFF": "alluvium.pause",

@@ -103,8 +103,9 @@ def _parents_of_singular(test: Any) -> Iterable[str]:
 
 
 def settings_of(node: Any) -> dict[str, Any]:
-    """`meta.alluvium_publish` of a published model."""
-    return dict((node.config.meta or {}).get(META) or {})
+    """`meta.alluvium_publish` of a published model; empty where it is a mistake."""
+    given = (node.config.meta or {}).get(META)
+    return dict(given) if isinstance(given, Mapping) else {}
 
 
 def may_publish(node: Any, target: str) -> bool:

@@ -254,6 +254,7 @@ def test_progress_is_of_one_table_of_events(project: Any) -> None:
     assert recorded(project, f"{branch}.items") == [27]
     project.write({"models/batch.sql": BATCH.replace("'events'", "'copied'")})
     project.dbt("run")
+    assert project.said("goes on in another table of events, progress.copied, behind batch 27")
     assert recorded(project, f"{branch}.items") == [28]
     assert project.figures("items")["events"] == 1
 

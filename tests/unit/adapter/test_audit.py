@@ -204,6 +204,21 @@ def test_rules_that_a_publish_checks_nowhere() -> None:
     assert line.endswith("it checks no constraint; accepted: the constraints on wap")
 
 
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (["none"], ': ["none"] is not a mapping; accepted keys: audit, require, before_first'),
+        ("none", ': "none" is not a mapping; accepted keys: audit, require, before_first'),
+        ({"audit": False}, ".audit: false is not accepted; accepted: tests, none"),
+        ({"target": "prod"}, ": unknown key target; accepted: audit, require, before_first"),
+    ],
+)
+def test_settings_that_are_wrong(given: object, line: str) -> None:
+    model = shown(config={"meta": {"alluvium_publish": given}})
+    found = said(node(WAP), generic(), model)
+    assert [one[: len(line) + 28] for one in found] == [f"shown: meta.alluvium_publish{line}"]
+
+
 def test_settings_of_other_models_are_told() -> None:
     (line,) = said(node(WAP, config={"meta": {"alluvium_publish": {}}}))
     assert line == (

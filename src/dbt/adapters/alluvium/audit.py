@@ -14,6 +14,7 @@ from typing import Any
 from dbt.artifacts.schemas.results import TestStatus
 from dbt.flags import get_flags
 
+from alluvium import schema
 from alluvium.delta.log import TableVersion
 from alluvium.delta.partial import Before
 from alluvium.delta.published import RETENTION
@@ -83,6 +84,9 @@ def mistakes(nodes: Mapping[str, Any]) -> Iterator[str]:
                     f" accepted: materialized: {MATERIALIZED}"
                 )
             continue
+        if META in (node.config.meta or {}):
+            where, rule = f"{name_of(node)}: meta.{META}", schema.settings()["model"][META]
+            yield from schema.mistakes(where, node.config.meta[META], rule)
         try:
             candidate = candidate_of(node, nodes)
         except ValueError as error:

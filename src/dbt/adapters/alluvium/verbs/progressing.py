@@ -58,9 +58,14 @@ class Progressing(SessionAdapter):
         with self._working() as session:
             below = f"select max(`_batch_id`) from {bronze} where `_batch_id` <= {through}"
             found = session.sql(below).collect()[0][0]
-        if found is None or int(found) == through:
-            return
         name = name_of(self.nodes[model_id])
+        if found is None:
+            return
+        if int(found) == through:
+            told.say(
+                f"{name}: goes on in another table of events, {bronze}, behind batch {through:,}"
+            )
+            return
         raise DbtRuntimeError(
             f"{name} has merged event batches of another table up to {through}. {bronze} has"
             f" batches below {through}, and not that one: they would be passed over. Accepted: the"
