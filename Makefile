@@ -32,6 +32,10 @@ run-runways: machine $(VENV)/.run jars ## land the days of runways one by one; a
 	$(BIN)/python scripts/replay-runways $(ENGINE)/landing
 	$(BIN)/alluvium report
 
+.PHONY: run-kafka
+run-kafka: machine $(VENV)/.dev jars ## DAYS (7) of flights through a Kafka broker of this machine, built in two parts
+	$(BIN)/python scripts/run-kafka $(DAYS)
+
 .PHONY: run-cluster
 run-cluster: machine $(VENV)/.dev jars moto ## the same on a Spark cluster of this machine, with PostgreSQL and S3; `scripts/cluster stop` ends it
 	$(BIN)/python scripts/cluster start

@@ -39,15 +39,14 @@ class Feeds:
         root: of the dbt project.
         home: of the tables; moves.
         orders: the feed of files.
-        customers: events of transactions that were committed, in order.
     """
 
     def __init__(self, root: Path, home: Path, broker: Broker) -> None:
         self.root, self.home, self.broker = root, home, broker
         landing = str(root / "landing/orders")
         self.orders = Orders(fs.LocalFileSystem(), landing, "landing/orders", self._table)
-        self.customers: list[Event] = []
-        self._records: list[str] = []
+        # Of the topic, by partition and offset, as a consumer of Kafka's read it.
+        self._records: dict[tuple[int, int], str] = {}
         self._transactions = 0
 
     def write(self, package: Path, engine: dict[str, Any]) -> None:
@@ -78,22 +77,32 @@ class Feeds:
         producer = self.broker.producer(f"chaos-{self._transactions}")
         producer.initTransactions()
         producer.beginTransaction()
-        values = [_envelope(*one) for one in events]
-        for (key, *_), value in zip(events, values, strict=True):
+        for one in events:
             # The same key goes to the same partition, as Debezium sends it.
-            producer.send(self.broker.record(TOPIC, value, key % PARTITIONS))
+            producer.send(self.broker.record(TOPIC, _envelope(*one), one[0] % PARTITIONS))
         if commits:
             producer.commitTransaction()
-            self.customers += events
-            self._records += values
         else:
             producer.flush()
             producer.abortTransaction()
         producer.close()
+        # Now: a later round may delete records, or have no broker.
+        since = Counter[int]()
+        for partition, offset in self._records:
+            since[partition] = max(since[partition], offset + 1)
+        for partition, offset, value in self.broker.read(TOPIC, since):
+            self._records[partition, offset] = value
+
+    @property
+    def customers(self) -> list[Event]:
+        """The events of the topic's transactions that were committed."""
+        return [_event(value) for value in self._records.values()]
 
     def wrong(self) -> dict[str, int]:
         """Rows that are lost, doubled and otherwise in tables, and events in bronze."""
-        customers: Counter[str] = wrong(TOPIC, self._table, self.customers, self._records)
+        customers: Counter[str] = wrong(
+            TOPIC, self._table, self.customers, [*self._records.values()]
+        )
         return dict(self.orders.wrong() + customers)
 
     def _table(self, name: str) -> DeltaTable:
@@ -120,3 +129,9 @@ def _envelope(key: int, place: int, gone: bool, amount: int) -> str:
     return json.dumps(
         {"before": before, "after": after, "source": source, "op": op, "ts_ms": source["ts_ms"]}
     )
+
+
+def _event(value: str) -> Event:
+    envelope = json.loads(value)
+    row = envelope["after"] or envelope["before"]
+    return row["id"], row["v"], envelope["op"] == "d", row["amount"]

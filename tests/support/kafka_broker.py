@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -117,6 +117,36 @@ class Broker:
                 record.headers().add(name, bytearray(text.encode()))
             self._producer.send(record)
         self._producer.flush()
+
+    def read(self, topic: str, since: Mapping[int, int]) -> Iterator[tuple[int, int, str]]:
+        """Partition, offset and value of each record that was committed, to the topic's end.
+
+        since: the offset to begin with, by partition.
+        """
+        reader = f"{_STRINGS.removesuffix('StringSerializer')}StringDeserializer"
+        properties = self._properties(
+            key_deserializer=reader,
+            value_deserializer=reader,
+            isolation_level="read_committed",
+            enable_auto_commit="false",
+            auto_offset_reset="earliest",
+        )
+        consumer = self._clients.consumer.KafkaConsumer(properties)
+        try:
+            places = [
+                self._common.TopicPartition(topic, one.partition())
+                for one in consumer.partitionsFor(topic)
+            ]
+            consumer.assign(places)
+            ends = consumer.endOffsets(places)
+            for place in places:
+                consumer.seek(place, since.get(place.partition(), 0))
+            within = self.client.jvm.java.time.Duration.ofMillis(500)
+            while any(consumer.position(place) < ends[place] for place in places):
+                for record in consumer.poll(within).iterator():
+                    yield record.partition(), record.offset(), record.value()
+        finally:
+            consumer.close()
 
     def kill(self) -> None:
         """As by kill -9; `start_again` brings it back with all that it had."""

@@ -17,12 +17,12 @@ class Epoch:
     Attributes:
         number: Of it; -1 for none.
         at: When it was written, in ms since 1970; 0 where nobody noted it.
-        is_last: Whether the table has nothing newer of another checkpoint.
+        passed_by: By how many ms the newest commit of another checkpoint is younger; 0 for none.
     """
 
     number: int = -1
     at: int = 0
-    is_last: bool = True
+    passed_by: int = 0
 
 
 def newest(session: SparkSession, table: str, app: str) -> Epoch:
@@ -39,4 +39,4 @@ def newest(session: SparkSession, table: str, app: str) -> Epoch:
     if app not in noted:
         return Epoch()
     number, at = noted[app]
-    return Epoch(number, at, at >= max(other for _, other in noted.values()))
+    return Epoch(number, at, max(other for _, other in noted.values()) - at)

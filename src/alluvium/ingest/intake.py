@@ -269,7 +269,7 @@ class Intake:
         if version == self.version:
             return
         committed = self._committed()
-        is_behind = committed.number >= self._ledger.epoch or not committed.is_last
+        is_behind = committed.number >= self._ledger.epoch or committed.passed_by > 0
         if is_behind and not self._has_places:
             raise StreamError(
                 f"{self._table}: its checkpoint {self._place.root} is older than the table, and "

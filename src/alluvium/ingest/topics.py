@@ -119,8 +119,9 @@ class Topics:
         planned = checkpoints.last_epoch(self._files, self._place)
         # A plan that is younger than the commit of its number is not what was committed. Earlier
         # versions let Spark plan it.
-        is_other = bool(noted.at) and self._planned_at(planned) > noted.at + _SKEW_MS
-        if noted.is_last and noted.number <= planned and not (noted.number == planned and is_other):
+        is_younger = bool(noted.at) and self._planned_at(planned) > noted.at + _SKEW_MS
+        is_behind = noted.number > planned or (noted.number == planned and is_younger)
+        if not is_behind and noted.passed_by <= _SKEW_MS:
             return
         now = checkpoints.load(self._files, self._place.root)
         if now is None or now.id != self._place.id:

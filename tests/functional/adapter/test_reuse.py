@@ -368,6 +368,16 @@ class TestReads:
         assert set(found.views) == {"`reading`.`w`"}
         assert found.views["`reading`.`w`"] == reads.view_now(spark, "`reading`.`w`")
         assert reads.view_now(spark, "`reading`.`t`") is None
+        # Only its columns, and only what Spark keeps with it.
+        known = {found.views["`reading`.`w`"]}
+        for sql in (
+            "create or replace view reading.w (id comment 'x', v, ts) as select * from reading.t",
+            "alter view reading.w set tblproperties ('x' = 'y')",
+        ):
+            spark.sql(sql)
+            now = reads.view_now(spark, "`reading`.`w`") or ""
+            assert now not in known, sql
+            known.add(now)
         assert found.tables["`reading`.`t`"].version == 0
         with pytest.raises(ValueError, match="read at two versions"):
             reads.of(*frame_of("select * from {s}.t join {s}.t version as of 0 as o using (id)"))
@@ -379,6 +389,11 @@ class TestReads:
             spark.conf.set(setting, value)
             assert reads.settings(spark) != before, setting
             spark.conf.unset(setting)
+        java: Any = spark._jvm.java.lang.System  # type: ignore[union-attr]
+        for name in ("java.version", "user.language"):
+            value = java.setProperty(name, "other")
+            assert reads.settings(spark) != before, name
+            java.setProperty(name, value)
         spark.sql("use reading")
         assert reads.settings(spark) != before
         spark.sql("use default")

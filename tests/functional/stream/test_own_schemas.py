@@ -192,6 +192,9 @@ def test_orc_files_have_their_own_types_too(make_bronze: Make) -> None:
     assert values(bronze) == found
     bronze.block["schema"] = "qty bigint"
     assert values(bronze) == found
+    typed = bronze.session.table(f"`{VIEW}`").select("qty")
+    assert typed.dtypes == [("qty", "bigint")]
+    assert {row.qty for row in typed.collect()} == {5, LARGE}
     orc.write_table(pa.table({"_col0": pa.array([6])}), bronze.landing / "2.orc")
     assert values(bronze)["2.orc", 0] == {"qty": 6}
 

@@ -11,6 +11,8 @@ from dbt_common.clients.agate_helper import table_from_data_flat
 from alluvium.plan.reuse import Record, TableState
 from dbt.adapters.alluvium import reuse
 from dbt.adapters.alluvium.reuse import AskedTable
+from dbt.adapters.alluvium.verbs import holding_back
+from dbt.adapters.alluvium.verbs.reusing import Reusing
 
 COLUMNS = ["failures", "should_warn", "should_error"]
 
@@ -53,6 +55,14 @@ def test_a_var_that_is_not_a_boolean():
     assert list(reuse.mistakes([], {"alluvium_reuse": "no"})) == [
         "var alluvium_reuse is 'no'; accepted: true, false"
     ]
+
+
+@pytest.mark.parametrize("flag", ["EMPTY", "SAMPLE"])
+@pytest.mark.parametrize("kind", ["test", "seed", "model"])
+def test_a_part_of_the_rows_is_not_noted(monkeypatch, flag, kind):
+    monkeypatch.setattr(holding_back, "get_flags", lambda: SimpleNamespace(**{flag: "1 day"}))
+    why = Reusing._why_not_noted(SimpleNamespace(), node(kind))  # type: ignore[arg-type]
+    assert why == f"--{flag.lower()} builds tables with a part of their rows"
 
 
 def table(*row: Any, columns: list[str] | None = None) -> Any:
