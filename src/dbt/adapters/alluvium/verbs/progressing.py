@@ -46,10 +46,6 @@ class Progressing(SessionAdapter):
         events = left_out.left_out(numbers, model_id)
         return {"batches": left_out.batches(events), "files": left_out.files(events)}
 
-    @available.parse_none
-    def copy_progress(self, source: str, target: str) -> int:
-        return progress.copy(self._handle.session, source, target)
-
     def _take_over(
         self, session: SparkSession, table: str, model_id: str, *, dry_run: bool = False
     ) -> None:
