@@ -94,10 +94,7 @@ class Making(jvm.SessionCopy):
 
     def register(self, location: str, table: str) -> int:
         """Enter what a kill left into the catalog; the number of its files."""
-        if self.session.catalog.tableExists(table):
-            unregistered.manage(self.session, table)
-        else:
-            unregistered.register(self.session, table, location, managed=True)
+        unregistered.enter(self.session, table, location)
         self.is_registered = True
         return int(self._snapshot.numOfFiles())
 

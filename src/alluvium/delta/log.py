@@ -264,15 +264,18 @@ def commit_transactions(
     versions: Mapping[str, int],
     until: float | None = None,
     before: Mapping[str, int] | None = None,
+    seen: DeltaSnapshot | None = None,
 ) -> None:
     """Commit `txn` actions alone, without data.
 
     until: by which delta.setTransactionRetentionDuration goes, in seconds since 1970; or else now.
     before: what some are now, -1 for none; where they are not, nothing is committed.
+    seen: the rows that they say something of; Delta's concurrency exceptions tell of others.
     """
     now = int((time.time() if until is None else until) * 1000)
-    none = jvm.of(session).scala.Option.empty()
-    transaction = delta_log(session, table).startTransaction(none, none)
+    transaction = committing.transaction(session, seen or snapshot_of(session, table))
+    if seen is not None:
+        transaction.readWholeTable()
     if all(transaction.txnVersion(app) == number for app, number in (before or {}).items()):
         made = (committing.set_transaction(session, *one, now) for one in versions.items())
         transaction.commit(jvm.scala_seq(session, made), jvm.internal(session, MANUAL_UPDATE))

@@ -87,6 +87,11 @@ class Publisher(PublishedFiles):
         """Whether the target has rows that no publish brought."""
         return self.head is None and int(self._snapshot.numOfFiles()) > 0
 
+    @property
+    def is_newest(self) -> bool:
+        """Whether it moves to the newest version that the source had when it was looked at."""
+        return self.version == int(self._newest.version())
+
     def undid(self, version: int) -> bool | None:
         """Whether the source was restored to a version before this one since; None for unknown."""
         return is_undone(self.session, self._newest, version)

@@ -251,7 +251,7 @@ class PublishedFiles(jvm.SessionCopy):
             if "version" in note:
                 # Elsewhere since, the source has its files under other names.
                 here = note.get("root", self._root) == self._root
-                return bool(here and note.get("vectors") == IN_FILES) and self.has_head(note)
+                return bool(here and note.get("vectors") == IN_FILES and self.has_head(note))
         return False
 
     def commits(self) -> Iterator[Written]:
@@ -265,9 +265,14 @@ class PublishedFiles(jvm.SessionCopy):
         """
         return commit_id(self.session, self._source.deltaLog(), version)
 
-    def has_head(self, note: Mapping[str, Any]) -> bool:
-        """Whether the source has the version that a publish noted, by its commit too."""
+    def has_head(self, note: Mapping[str, Any]) -> bool | None:
+        """Whether the source has the version that a publish noted, by its commit too.
+
+        None where a cleanup of its log took that commit.
+        """
         commit = self.commit_of(int(note["version"]))
+        if commit is None and note["version"] <= int(self._newest.version()):
+            return None
         return commit is not None and commit == note.get("commit")
 
     def _source_files(self, paths: Sequence[str] = ()) -> DataFrame:

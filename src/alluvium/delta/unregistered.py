@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -104,6 +105,17 @@ def register(session: SparkSession, name: str, location: str, *, managed: bool) 
         manage(session, name)
 
 
+def enter(session: SparkSession, name: str, location: str) -> None:
+    """Enter a managed table into the catalog; of that a kill may have left a part.
+
+    name: quoted, with its schema.
+    """
+    if not session.catalog.tableExists(name):
+        register(session, name, location, managed=True)
+    elif not is_managed(session, name):  # as a kill leaves it
+        manage(session, name)
+
+
 def manage(session: SparkSession, name: str) -> None:
     """Let the files of a table that was made with a location go with it when it is dropped.
 
@@ -111,17 +123,9 @@ def manage(session: SparkSession, name: str) -> None:
     """
     # Spark creates no managed table over files. The entry of the external one says it all but that.
     # To alter it is not enough: Hive then goes on to leave its files when it is dropped.
-    entry = _entry(session, name)
-    fields = []
-    values = entry.productIterator()
-    while values.hasNext():
-        fields.append(values.next())
-    fields[_PLACE_OF_TYPE] = jvm.internal(session, CATALOG_TABLE_TYPE).MANAGED()
-    [constructor] = entry.getClass().getConstructors()
-    catalog = session._jsparkSession.sessionState().catalog()
+    made = _of_type(session, _entry(session, name), "MANAGED")
     unregister(session, name)
-    made = constructor.newInstance(jvm.array(session, fields))
-    catalog.externalCatalog().createTable(made, False)
+    _catalog(session).externalCatalog().createTable(made, False)
     session.catalog.refreshTable(name)
 
 
@@ -130,21 +134,37 @@ def is_managed(session: SparkSession, name: str) -> bool:
     return str(_entry(session, name).tableType().name()) == "MANAGED"
 
 
-def _entry(session: SparkSession, name: str) -> JavaObject:
-    """What the catalog has of a table; name: quoted, with its schema."""
-    state = session._jsparkSession.sessionState()
-    identifier = state.sqlParser().parseTableIdentifier(name)
-    entry: JavaObject = state.catalog().getTableMetadata(identifier)
-    return entry
-
-
 def unregister(session: SparkSession, name: str) -> None:
-    """Take a table out of the catalog. The files of an external one stay.
+    """Take a table out of the catalog; its files stay.
 
     name: quoted, with its schema.
     """
-    state = session._jsparkSession.sessionState()
-    found = state.sqlParser().parseTableIdentifier(name)
-    state.catalog().externalCatalog().dropTable(
-        found.database().get(), in_catalog(found.table()), True, False
-    )
+    entry, catalog = _entry(session, name), _catalog(session).externalCatalog()
+    if is_managed(session, name):
+        # Hive would delete its files in whatever order.
+        catalog.alterTable(_of_type(session, entry, "EXTERNAL"))
+    identifier = entry.identifier()
+    catalog.dropTable(identifier.database().get(), str(identifier.table()), True, False)
+
+
+def _catalog(session: SparkSession) -> Any:
+    return session._jsparkSession.sessionState().catalog()
+
+
+def _entry(session: SparkSession, name: str) -> JavaObject:
+    """What the catalog has of a table; name: quoted, with its schema."""
+    parser = session._jsparkSession.sessionState().sqlParser()
+    entry: JavaObject = _catalog(session).getTableMetadata(parser.parseTableIdentifier(name))
+    return entry
+
+
+def _of_type(session: SparkSession, entry: JavaObject, kind: str) -> JavaObject:
+    """The same entry for a managed or an external table."""
+    fields = []
+    values = entry.productIterator()
+    while values.hasNext():
+        fields.append(values.next())
+    fields[_PLACE_OF_TYPE] = getattr(jvm.internal(session, CATALOG_TABLE_TYPE), kind)()
+    [constructor] = entry.getClass().getConstructors()
+    made: JavaObject = constructor.newInstance(jvm.array(session, fields))
+    return made

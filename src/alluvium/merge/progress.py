@@ -83,7 +83,9 @@ def has_begun(session: SparkSession, table: str) -> bool:
 
 
 def copy(session: SparkSession, source: str, target: str) -> int:
-    """Carry the progress of `source` to its clone `target`; returns how many models had any.
+    """Carry the progress of `source` to its clone `target`, which Delta's own command made.
+
+    Returns how many models had any.
 
     It is that of the version that it is a clone of: the source may have merged more, or been
     rebuilt, since.

@@ -9,7 +9,9 @@ from pyspark.sql import SparkSession
 
 from alluvium import marks
 from alluvium.delta import dependents, inherited, log, unregistered
+from alluvium.delta.dependents import LOG, relation
 from alluvium.delta.needed_files import forget
+from alluvium.engine import metastore
 from alluvium.engine.files import Files
 from alluvium.names import quoted
 from alluvium.plan.versions import heirs
@@ -53,19 +55,24 @@ def adopt(session: SparkSession, adoption: Adoption, *, dry_run: bool) -> list[s
     due = [
         (old, new)
         for old, new in adoption.renames()
-        if session.catalog.tableExists(_name(adoption.schema, old))
+        # Spark's own answer is an error where a kill left the files under the new name.
+        if metastore.table(session, adoption.schema, old) is not None
     ]
-    table = adoption.table
+    half = {new: _half_renamed(session, adoption.schema, old, new) for old, new in due}
+    table = _name(adoption.schema, adoption.table)
     if not due or due[0][0] != adoption.table:
         # Nothing but an adoption that was killed leaves its own progress under the new name.
-        table = adoption.candidate
+        table = _name(adoption.schema, adoption.candidate)
         if not _is_begun(session, adoption):
             raise ValueError(
                 f"there is no table {adoption.schema}.{adoption.table}; accepted: a model that was"
                 " built"
             )
+    elif (moved := half[adoption.candidate]) is not None:
+        table = relation(moved)
     for old, new in due:
-        _check(session, adoption.schema, old, new)
+        if half[new] is None:
+            _check(session, adoption.schema, old, new)
     carried = _progress(session, adoption, table)
     said = []
     if carried:
@@ -74,12 +81,12 @@ def adopt(session: SparkSession, adoption: Adoption, *, dry_run: bool) -> list[s
         what = f"progress through batch {max(through):,}" if through else "what is noted of batches"
         said.append(f"{what} to {adoption.candidate_model}")
         if not dry_run:
-            log.commit_transactions(session, _name(adoption.schema, table), carried)
-    for old, new in due:
-        said.append(f"{adoption.schema}.{old} to {adoption.schema}.{new}")
-        if not dry_run:
-            _rename(session, adoption.schema, old, new)
+            log.commit_transactions(session, table, carried)
+    said += [f"{adoption.schema}.{old} to {adoption.schema}.{new}" for old, new in due]
     if not dry_run:
+        # The table itself comes last: under its old name the next call finds it.
+        for old, new in reversed(due):
+            _rename(session, adoption.schema, old, new, half[new])
         # Another run may have merged between both. From now on the old model has nothing there.
         candidate = _name(adoption.schema, adoption.candidate)
         inherited.take_over(session, candidate, adoption.model, adoption.candidate_model)
@@ -103,7 +110,7 @@ def _is_begun(session: SparkSession, adoption: Adoption) -> bool:
 
 def _progress(session: SparkSession, adoption: Adoption, table: str) -> dict[str, int]:
     """What the new model's `txn` actions are to be, where they are not yet."""
-    found = log.state(session, _name(adoption.schema, table))
+    found = log.state(session, table)
     return heirs.carried(found[1], found[0], adoption.model, adoption.candidate_model)
 
 
@@ -138,8 +145,28 @@ def _check(session: SparkSession, schema: str, old: str, new: str) -> None:
         )
 
 
-def _rename(session: SparkSession, schema: str, old: str, new: str) -> None:
-    before = log.folder(session, _name(schema, old))
-    session.sql(f"alter table {_name(schema, old)} rename to {_name(schema, new)}")
+def _half_renamed(session: SparkSession, schema: str, old: str, new: str) -> str | None:
+    """Where the files of a table are under its new name while the catalog has the old one.
+
+    The metastore moves the folder first: so a kill leaves it. None for a table that is whole.
+    """
+    found, files = metastore.table(session, schema, old), Files(session)
+    if found is None or found.location is None or files.is_there(f"{found.location}/{LOG}"):
+        return None
+    after = unregistered.default_location(session, schema, new)
+    return after if files.is_there(f"{after}/{LOG}") else None
+
+
+def _rename(session: SparkSession, schema: str, old: str, new: str, moved: str | None) -> None:
+    """moved: as `_half_renamed` gives it."""
+    name, after = _name(schema, old), _name(schema, new)
+    before = unregistered.default_folder(session, schema, old)
+    if moved is None:
+        before = log.folder(session, name)
+        session.sql(f"alter table {name} rename to {after}")
+    else:
+        # The old entry goes last, by which the next call sees what is left to do.
+        unregistered.enter(session, after, moved)
+        unregistered.unregister(session, name)
     # Delta keeps what it read of a folder, in which the published table is going to lie.
     forget(session, before)

@@ -223,7 +223,7 @@ def _stays(publisher: Publisher, table_id: str | None, ends_hold: bool) -> str:
 
     A slow run comes with a version that others have left behind since. What was written over is
     shown, for it passed its tests, and a writer that is faster than they may not stop that for
-    ever. What was undone is not, nor what is older than readers see.
+    ever. What was undone is not, nor what is older than readers see, nor what is not whole.
     """
     before = publisher.head
     if table_id not in (None, publisher.table_id):
@@ -232,7 +232,11 @@ def _stays(publisher: Publisher, table_id: str | None, ends_hold: bool) -> str:
         return f"a checkout holds version {before.version:,}"
     if before is not None and before.version > publisher.version and publisher.is_of_source(before):
         return f"version {before.version:,} is already"
-    return "" if publisher.may_show(publisher.version) else f"{_RESTORED} since"
+    if not publisher.may_show(publisher.version):
+        return f"{_RESTORED} since"
+    # Of the newest version nobody deletes a file.
+    missing = [] if publisher.is_newest else publisher.missing()
+    return f"it {pinned.needs(missing)}" if missing else ""
 
 
 @contextmanager

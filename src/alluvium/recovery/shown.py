@@ -41,7 +41,7 @@ def of_head(session: SparkSession, table: Table, candidate: Table) -> Finding | 
             f"the next publish, or {RECOVER}",
         )
     note = next(_publishes(publisher), None)
-    if note is not None and not publisher.has_head(note):
+    if note is not None and publisher.has_head(note) is False:
         return Finding(
             f"it shows version {head.version} of {candidate.name}, which is another one now",
             f"{candidate.name} lost what readers see, for example by a backup",

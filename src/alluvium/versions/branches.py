@@ -121,8 +121,7 @@ def make_table(session: SparkSession, branch: Branch, source: Point, name: tuple
                 f"{table} is there, and the branch {branch.name} did not make it;"
                 " accepted: another name for the branch"
             )
-        if not unregistered.is_managed(session, table):  # as a kill leaves it
-            unregistered.manage(session, table)
+        unregistered.enter(session, table, place)
         return False
     if made is None:
         if not unregistered.is_free(session, place):

@@ -72,14 +72,11 @@ def merge(
         def statement() -> execute.Statement | None:
             found.append(merging.plan())
             if not found[-1].rows:
+                if found[-1].same or found[-1].conflicts:
+                    merging.note()
                 return None
-            figures = {
-                "branch": branch,
-                **{
-                    kind: getattr(found[-1], kind)
-                    for kind in (*three_ways.KINDS, "conflicts", "prefer")
-                },
-            }
+            told = (*three_ways.KINDS, "conflicts", "prefer")
+            figures = {"branch": branch, **{kind: getattr(found[-1], kind) for kind in told}}
             return execute.Statement(
                 merging.sql(),
                 figures,
@@ -90,10 +87,6 @@ def merge(
             )
 
         execute.run(table, statement)
-        if not found[-1].rows and (found[-1].same or found[-1].conflicts):
-            # What stays as it is in the table is merged too: a later merge begins behind it.
-            noted = dict([merging.noted])
-            log.commit_transactions(session, table.name, noted, committing.FOREVER)
         return found[-1]
 
 
@@ -118,7 +111,6 @@ class _Merging:
         # What is built on the branch meanwhile is of another merge.
         self._until = TableSnapshot(session, ours)
         self._columns: list[str] = []
-        self._table_id = ""
         self._kept: list[DataFrame] = []
 
     @contextmanager
@@ -133,8 +125,7 @@ class _Merging:
     def plan(self) -> MergedBranch:
         """What is to be merged into the table as it is now, in the view `_APPLIED`."""
         self._let_go()
-        now = TableSnapshot(self.session, self._table)
-        self._table_id = now.table_id
+        now = self._now = TableSnapshot(self.session, self._table)
         ours, theirs, since = self._both_had(now)
         self._check_columns(now, ours)
         self._view(_OURS, ours, Point(self._ours, self._until.version))
@@ -197,7 +188,13 @@ when not matched and applied.change <> 'removed'
         A full refresh gives the branch's table another id. The first one stays in its log. One of
         the table itself leaves nothing of what was merged into it.
         """
-        return merge_bases.app_of(self._began[0], self._table_id), self._until.version
+        return merge_bases.app_of(self._began[0], self._now.table_id), self._until.version
+
+    def note(self) -> None:
+        """Record `noted` alone: what stays as it is in the table is merged too."""
+        log.commit_transactions(
+            self.session, self._table, dict([self.noted]), committing.FOREVER, seen=self._now.delta
+        )
 
     def _both_had(self, now: TableSnapshot) -> tuple[Point, Point, str]:
         """The newest state that branch and table have had, for what each of them changed since; and
@@ -302,7 +299,7 @@ when not matched and applied.change <> 'removed'
         ]
         replaced = (
             self._until.table_id != self._began[0],
-            self._table_id != self._base.table_id,
+            self._now.table_id != self._base.table_id,
         )
         differ += [
             f"{name} is another column on the branch than in the table, for one of them renamed"

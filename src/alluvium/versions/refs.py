@@ -107,22 +107,42 @@ def clone(
     if parts is None:
         raise ValueError(f"to is {to!r}; accepted: name or schema.name, of letters, digits and `_`")
     in_schema, table_name = parts["schema"] or schema, parts["name"]
-    table = f"{quoted(in_schema)}.{quoted(table_name)}"
     if not session.catalog.databaseExists(in_schema):
         found = sorted(one.name for one in session.catalog.listDatabases())
         raise ValueError(
             f"there is no schema {in_schema}; accepted: {', '.join(found)}, or one that"
             f" `on-run-start: create schema {in_schema}` makes{did_you_mean(in_schema, found)}"
         )
+    return clone_into(session, point, (in_schema, table_name), message, dry_run=dry_run)[0]
+
+
+def clone_into(
+    session: SparkSession,
+    point: Point,
+    to: tuple[str, str],
+    message: str | None = None,
+    began: Callable[[str], Mapping[str, int]] | None = None,
+    *,
+    dry_run: bool = False,
+) -> tuple[Made, bool]:
+    """`clone` into a schema that is there, under any name.
+
+    Args:
+        to: schema and name of the new table.
+        began: as `clone_for` has it.
+
+    Returns and raises what `clone_for` does, and ValueError where there is such a table.
+    """
+    in_schema, table_name = to
+    table = f"{quoted(in_schema)}.{quoted(table_name)}"
     location = unregistered.default_folder(session, in_schema, table_name)
     there = refs.ref_in(session, location)
     is_known = session.catalog.tableExists(table)
     if is_known and (there is None or unregistered.is_managed(session, table)):
         is_of = "" if there is None else f", {_said(there)}"
         raise ValueError(f"{table} is there already{is_of}; accepted: a name that nothing has")
-    made = Making(
-        session, point.table, point.version, "clone", f"{in_schema}.{table_name}", message
-    )
+    name = f"{in_schema}.{table_name}"
+    made = Making(session, point.table, point.version, "clone", name, message, began)
     is_left = there is not None and made.is_in(there)
     if not is_left and (is_known or not unregistered.is_free(session, location)):
         raise ValueError(_in_the_way(table, location, there, made.version, is_known=is_known))
@@ -136,7 +156,8 @@ def clone(
         Files(session).delete(location)
 
     does = made.register if is_left else made.clone
-    return made.make(location, lambda: does(location, table), undo, dry_run)
+    done = made.make(location, lambda: does(location, table), undo, dry_run)
+    return done, made.has_begun
 
 
 def clone_for(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from functional.delta_rs import folder_of
 from functional.merge.conftest import BATCH, SOURCES, MergeProject, merged
 
-from alluvium.delta import log
+from alluvium.delta import log, unregistered
+from alluvium.delta.needed_files import forget
+from alluvium.engine import metastore
 from alluvium.publish import adopt as adopting
 
 pytestmark = pytest.mark.spark
@@ -76,24 +80,43 @@ def test_what_would_be_adopted(project: MergeProject) -> None:
 
 def test_a_table_is_adopted(project: MergeProject, monkeypatch: pytest.MonkeyPatch) -> None:
     schema, before = project.schema, log.table_id(project.session, f"{project.schema}.items")
-    # Killed after the first rename: the same command does the rest.
-    rename = adopting._rename
-
-    def killed(*args: str) -> None:
-        rename(*args)
-        raise KeyboardInterrupt
-
+    # Killed behind the first rename, in the second one when the folder is moved, and in what
+    # completes that: the same command does the rest.
+    rename, place = adopting._rename, folder_of(project.home, schema, "items")
     model = "model.adopted.items"
     one = adopting.Adoption(schema, "items", "items_wap", model, f"{model}_wap")
-    with monkeypatch.context() as patch:
-        patch.setattr(adopting, "_rename", killed)
-        with pytest.raises(KeyboardInterrupt):
-            adopting.adopt(project.session, one, dry_run=False)
-    assert project.session.catalog.tableExists(f"{schema}.items__rejected")
+
+    def kill(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    def killed(*args: Any) -> None:
+        rename(*args)
+        kill()
+
+    def move(*_: object) -> None:
+        place.rename(place.with_name("items_wap"))
+        forget(project.session, f"file:{place}")
+        kill()
+
+    for where, name, does in (
+        (adopting, "_rename", killed),
+        (adopting, "_rename", move),
+        (unregistered, "manage", kill),
+        (unregistered, "unregister", kill),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(where, name, does)
+            with pytest.raises(KeyboardInterrupt):
+                adopting.adopt(project.session, one, dry_run=False)
+        assert metastore.table(project.session, schema, "items") is not None
+        assert metastore.table(project.session, schema, "items__rejected") is None
+    assert adopt(project)
+    assert project.said(f"items: would move {schema}.items to {schema}.items_wap")
     assert adopt(project, dry_run="false")
-    assert project.said(f"items: moved {schema}.items__rejected to {schema}.items_wap__rejected")
+    assert project.said(f"items: moved {schema}.items to {schema}.items_wap")
     assert adopt(project, dry_run="false")
     assert project.said("items: is adopted, and nothing is left to move")
+    assert not project.session.catalog.tableExists(f"{schema}.items")
     place = project.sql("describe detail {s}.items_wap")["location"][0]
     assert place.endswith("/items_wap")
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from functional import delta_rs
 from functional.merge.conftest import BATCH, merged
 
 from alluvium.delta import dependents, log
@@ -153,6 +154,8 @@ def test_clone_goes_on_where_its_source_stopped(project: Any) -> None:
         "{{ target.schema }}", project.schema)})  # fmt: skip
     project.dbt("clone", "--state", str(state))
     assert recorded(project, f"{branch}.items") == [3]
+    # In the commit of the clone: no kill comes between.
+    assert delta_rs.versions(project.home, branch, "items") == 1
     # Vacuum of the source knows it.
     folder = log.qualified(log.delta_log(project.session, f"{project.schema}.items"))
     assert [one.name for one in dependents.living(project.session, folder)] == [f"{branch}.items"]

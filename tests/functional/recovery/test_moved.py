@@ -237,6 +237,13 @@ def test_what_readers_see_is_put_right(old: Home) -> None:
     assert any(line.startswith(shows) for line in old.recover())
     assert old.rows("shown") == [*SHOWN, 31, 41]
     assert old.fsck().damaged == []
+    # A cleanup of the candidate's log takes the commit that readers see: nothing is lost.
+    log.snapshot_of(spark, "moved.wap").deltaLog().checkpoint()
+    for number in range(passed + 1):
+        (old.place("wap") / "_delta_log" / commit(number)).unlink(missing_ok=True)
+    forget(spark, f"file:{old.place('wap')}")
+    assert old.fsck().damaged == []
+    assert old.recover() == []
 
 
 @pytest.mark.slow

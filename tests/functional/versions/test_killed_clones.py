@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from functional.delta_rs import folder_in
 from functional.versions.kept import Kept, append, rows_by_spark, rows_of
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
@@ -69,6 +70,10 @@ def test_the_same_call_completes_it(
         half(made.name, then)
     folder = log.qualified(log.delta_log(spark, made.name))
     assert [one.name for one in dependents.noted(spark, folder)] == ["versions.half"]
+    # Out of the catalog it is whole, and the same call enters it again.
+    unregistered.unregister(spark, "versions.half")
+    assert rows_of(spark, f"delta.`{folder_in(spark, 'versions.half')}`") == made.versions[then]
+    assert half(made.name, then).files == len(shown)
     # Its files are its own, whatever was killed.
     spark.sql("drop table versions.half")
     assert not (made.folder.parent / "half").exists()

@@ -8,6 +8,7 @@ import random
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -522,6 +523,7 @@ def test_a_kill_between_clone_and_progress(spark: SparkSession) -> None:
         patch.setattr(branches.Files, "delete", kill)
         with pytest.raises(KeyboardInterrupt):
             branches.discard(spark, made.branch, [], dry_run=False)
+    assert len(DeltaTable(place).file_uris()) > 0
     done = branches.discard(spark, made.branch, ["merged_to__fix.built"], dry_run=False)
     assert sorted(done.kept) == [
         f"file:{others[0]}",
@@ -587,6 +589,21 @@ def test_what_both_did_alike_is_merged(spark: SparkSession) -> None:
     done = made.merge()
     assert (done.rows, done.same) == (1, 1)
     made.rows[made.table] |= {2: ("ours", False)}
+    made.check()
+    # What was alike is undone before that is noted: it is the branch's change then.
+    for side in (made.ours, made.table):
+        made.put(side, {0: ("alike", False)})
+    before, commit = log.version(spark, made.table), log.commit_transactions
+    with pytest.MonkeyPatch.context() as patch:
+
+        def meanwhile(*args: Any, **how: Any) -> None:
+            patch.undo()
+            spark.sql(f"restore table {made.table} to version as of {before - 1}")
+            commit(*args, **how)
+
+        patch.setattr(log, "commit_transactions", meanwhile)
+        done = made.merge()
+    assert (done.rows, done.same) == (1, 0)
     made.check()
 
 

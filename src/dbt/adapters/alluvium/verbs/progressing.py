@@ -89,10 +89,6 @@ class Progressing(SessionAdapter):
         events = left_out.left_out(known.numbers, model_id)
         return {"batches": left_out.batches(events), "files": left_out.files(events)}
 
-    @available.parse_none
-    def copy_progress(self, source: str, target: str) -> int:
-        return progress.copy(self._handle.session, source, target)
-
     def _take_over(self, session: SparkSession, table: str, former: str, model_id: str) -> None:
         """Record what a model takes over from the one whose place it takes, and say so."""
         due = inherited.take_over(session, table, former, model_id)

@@ -13,6 +13,7 @@ from alluvium.delta.clones import Made
 from alluvium.delta.commit_files import TableLog
 from alluvium.delta.dependents import Dependent
 from alluvium.engine import metastore
+from alluvium.merge import progress
 from alluvium.plan import published_models
 from alluvium.report.log_lines import log_lines, names, parsed_moment, version_lines
 from alluvium.versions import refs
@@ -89,6 +90,25 @@ class Versioning(Publishing):
             f"{node.name}: clone {made.ref.name} {does} {_shown(made, point)},"
             f" {counted(made.files, 'file')}, none copied"
         )
+
+    @available.parse_none
+    def clone_with_progress(self, source: AlluviumRelation, target: AlluviumRelation) -> None:
+        """Clone the newest version of a table for `dbt clone`; what it has merged, or shows of a
+        candidate, is in the clone's own commit.
+
+        Raises:
+            DbtRuntimeError: There is such a table; nothing was made.
+        """
+        of, name = source.stored.render(), (str(target.schema), str(target.identifier))
+        with self._working(f"{target.render()} is not cloned") as session:
+            point = Point(of, log.version(session, of))
+
+            def began(table_id: str) -> Mapping[str, int]:
+                return progress.of_clone(*log.state(session, of, point.version), table_id)
+
+            _, has_begun = refs.clone_into(session, point, name, began=began)
+            if not has_begun:  # Delta's own command made it
+                progress.copy(session, of, target.render())
 
     @available.parse_none
     def note_clone(self, source: AlluviumRelation, target: AlluviumRelation) -> None:
