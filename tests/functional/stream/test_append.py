@@ -33,6 +33,8 @@ def test_lines_are_exact(make_bronze: Make) -> None:
     bronze = make_bronze()
     bronze.land("a b[1]/x+y%20{z}.json", b'{"a": 1}\r\n\r\n{"a"\n\nlast')
     bronze.land("é/k=1/gz.json.gz", gzip.compress(b"\xef\xbb\xbfone\n\xff\xfe\xf0\r\nthr\ree\n"))
+    # A time beyond 2262, where nanoseconds end.
+    os.utime(bronze.landing / "é/k=1/gz.json.gz", (10**10, 10**10))
     members = gzip.compress(b"m0\nm1") + gzip.compress(b"-rest\nm2\n")
     bronze.land("members.gz", members)
     bronze.land("b.bz2", bz2.compress(b"p\nq\n"))
