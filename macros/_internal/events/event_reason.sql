@@ -22,11 +22,11 @@
 
 {#- Condition for the events that a query gives; it stops the query at an event that emptied the source's table. -#}
 {% macro _kept_events(spec) %}
-  {%- if spec.form not in ('debezium', 'mongodb') or spec.truncate == 'ignore' -%}{{ return('`__alluvium_left_out` is null') }}{%- endif -%}
+  {%- if spec.form not in ('debezium', 'mongodb') or spec.truncate == 'ignore' -%}{{ return('`__alluvium_t`.left_out is null') }}{%- endif -%}
   {%- set said = spec.who ~ ': the source emptied its table (TRUNCATE), at ' -%}
-  {{ return('case when `__alluvium_left_out` = \'truncate\' then cast(raise_error(concat(' ~ alluvium._text_literal(said)
+  {{ return('case when `__alluvium_t`.left_out = \'truncate\' then cast(raise_error(concat(' ~ alluvium._text_literal(said)
       ~ ", coalesce(_source_partition, 'no partition'), ', offset ', coalesce(cast(_source_offset as string), '?'), '. Nothing of this batch is merged. "
-      ~ "To go on, delete the rows of the merged table that are older, and set truncate to ignore in the model.')) as boolean) else `__alluvium_left_out` is null end") }}
+      ~ "To go on, delete the rows of the merged table that are older, and set truncate to ignore in the model.')) as boolean) else `__alluvium_t`.left_out is null end") }}
 {% endmacro %}
 
 

@@ -1,10 +1,13 @@
 {#- Subquery of bronze's events with the declared columns, `_op`, `_position`, `_committed_at`, `_unavailable`, `_rejected` and their place.
 
-    Each array that explode takes is a step that Spark computes once for an event: it pushes a filter through a projection, and would parse again
-    for every column that the filter names. First the JSON is read, with a text for each value; then the row is taken out of its envelope; then
-    texts become values; then what the caller sees is made. The array is an attribute, since Spark interprets an expression in a generator; the
-    explode is an outer one, since Spark asks `size(array) > 0` before another one, and would compute the array twice. The last step gives plain
-    attributes: for each alias in a filter Spark doubles what it knows of the rows, so ten of them would plan for a minute. -#}
+    Each step is a projection, which Spark computes once for an event. First the JSON is read, with a text for each value, and again where a
+    number needs it; then the row is taken out of its envelope; then texts become values; then comes the reason; then what the caller sees is
+    made. Spark writes a struct into each place that reads a field of it; so a condition that never holds stands before each.
+
+    A filter is pushed through a projection, and would compute it again for every column that the filter names. So the last step is an array
+    that inline takes, and filters stay above it. The array is an attribute, since Spark interprets an expression in a generator; the inline is
+    an outer one, since Spark asks `size(array) > 0` before another one, and would compute the array twice. It gives plain attributes: for each
+    alias in a filter Spark doubles what it knows of the rows, so ten of them would plan for a minute. -#}
 {% macro _events_query(spec) %}
   {%- set shown, values, bounds, names = [], [], [], [] -%}
   {%- for column in spec.columns + spec.fields -%}
@@ -21,7 +24,8 @@
   {%- set committed = 'if(' ~ millis ~ ' between 0 and 253402300799999, timestamp_millis(' ~ millis ~ '), null)' -%}
   {#- `new_events` is a text that says its bounds; a relation has none. -#}
   {%- for bound in ('_batch_after', '_batch_through') if spec.events is string and bound in spec.events -%}{%- do bounds.append('`' ~ bound ~ '`') -%}{%- endfor -%}
-  {%- set left_out = alluvium._left_out(spec) -%}
+  {%- do values.extend(["'position', " ~ position, "'committed', " ~ committed, "'left_out', " ~ alluvium._left_out(spec)]) -%}
+  {%- set never = 'length(_value) < 0' -%}
   {%- set reason = alluvium._event_reason(spec) -%}
   {%- set made = {
       '_op': '`__alluvium_i`.op',
@@ -30,11 +34,12 @@
       '_unavailable': alluvium._unavailable(spec),
       '_rejected': "if(`__alluvium_reason` is null, null, named_struct('reason', `__alluvium_reason`, 'value', coalesce(_value, _key)))",
   } -%}
-  {%- if spec.everything -%}{%- do made.update({'_left_out': '`__alluvium_left_out`'}) -%}{%- endif -%}
+  {%- if spec.everything -%}{%- do made.update({'_left_out': '`__alluvium_t`.left_out'}) -%}{%- endif -%}
   {%- for name, sql in made.items() -%}
     {%- do names.append(name) -%}
     {%- do shown.append("'" ~ name ~ "', " ~ sql) -%}
   {%- endfor -%}
+  {%- do shown.append("'__alluvium_kept', " ~ ('true' if spec.everything else alluvium._kept_events(spec))) -%}
 (
     select
         {%- for name in names %}
@@ -57,38 +62,33 @@
         from (
             select
                 *,
-                case when `__alluvium_left_out` is null then {{ reason }} end as `__alluvium_reason`
+                case when `__alluvium_t`.left_out is null then {{ reason }} end as `__alluvium_reason`
             from (
                 select
                     *,
-                    {{ left_out }} as `__alluvium_left_out`
+                    if({{ never }}, null, named_struct({{ values | join(', ') }})) as `__alluvium_t`
                 from (
                     select
                         *,
-                        array(named_struct({{ values | join(', ') }}, 'position', {{ position }}, 'committed', {{ committed }})) as `__alluvium_values`
+                        if({{ never }}, null, {{ alluvium._event_envelope(spec) }}) as `__alluvium_i`
                     from (
                         select
                             *,
-                            array({{ alluvium._event_envelope(spec) }}) as `__alluvium_envelope`
+                            {{ alluvium._exact_event(spec) }} as `__alluvium_p`
                         from (
                             select
                                 *,
-                                array({{ alluvium._exact_event(spec) }}) as `__alluvium_exact`
-                            from (
-                                select
-                                    *,
-                                    array({{ alluvium._event_json(spec, alluvium._with_end('_value', 1)) }}) as `__alluvium_json`
-                                from {{ spec.events }} as `__alluvium_events`
-                            ) lateral view outer explode(`__alluvium_json`) `__alluvium_0` as `__alluvium_p0`
-                        ) lateral view outer explode(`__alluvium_exact`) `__alluvium_1` as `__alluvium_p`
-                    ) lateral view outer explode(`__alluvium_envelope`) `__alluvium_2` as `__alluvium_i`
-                ) lateral view outer explode(`__alluvium_values`) `__alluvium_3` as `__alluvium_t`
+                                {{ alluvium._event_json(spec, alluvium._with_end('_value', 1)) }} as `__alluvium_p0`
+                            from {{ spec.events }} as `__alluvium_events`
+                        )
+                    )
+                )
             )
         )
-        {%- if not spec.everything %}
-        where {{ alluvium._kept_events(spec) }}
-        {%- endif %}
-    ) `__alluvium_shown` lateral view outer inline(`__alluvium_row`) `__alluvium_4` as {{ names | join(', ') }}
+    ) `__alluvium_shown` lateral view outer inline(`__alluvium_row`) `__alluvium_4` as {{ names | join(', ') }}, `__alluvium_kept`
+    {%- if not spec.everything %}
+    where `__alluvium_4`.`__alluvium_kept`
+    {%- endif %}
 )
 {%- endmacro %}
 

@@ -95,6 +95,8 @@ def conf_of(settings: Settings, paths: list[Path]) -> dict[str, str]:
         "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
         # A table that names no format (a hook's, say) is Delta's, as a model's is.
         "spark.sql.sources.default": "delta",
+        # In Spark's own form, INT96, others take times for nanoseconds: the year 9999 is 1816 then.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         # Nodes that run side by side share the cores; their tiers say how.
         "spark.scheduler.mode": "FAIR",
         # The JVM never compiles methods above its 8000 bytes. A merge with 64 ranges takes three

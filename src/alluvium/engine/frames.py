@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import Column, DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
 
 from alluvium.engine import jvm
 from alluvium.engine.internals import DATASET, OUTPUT_MODE, UNSUPPORTED_OPERATIONS
+
+# Files that one task looks at, at least.
+_TASK_FILES = 16
 
 
 def check_appends(frame: DataFrame) -> None:
@@ -25,6 +31,29 @@ def first_of_each_partition(frame: DataFrame) -> DataFrame:
     # A limit is one of each partition, and then one of all: the first of the two is what is asked.
     plan: Any = frame.limit(1)._jdf.queryExecution().analyzed().child()
     return DataFrame(jvm.internal(session, DATASET).ofRows(session._jsparkSession, plan), session)
+
+
+def of_each(
+    session: SparkSession,
+    paths: Sequence[str],
+    name: str,
+    returns: DataType,
+    *arguments: object,
+    conf: Mapping[str, str],
+) -> dict[str, Any]:
+    """What a class of `own_jar` says of each file.
+
+    Args:
+        name: Of the class.
+        arguments: Of its constructor, behind Hadoop's configuration.
+        conf: Hadoop's settings to open the files with.
+    """
+    function = "__alluvium_of_each"
+    jvm.register_own(session, function, name, returns, *arguments, conf=conf)
+    cores = session.sparkContext.defaultParallelism
+    tasks = max(1, min(4 * cores, len(paths) // _TASK_FILES))
+    frame = session.createDataFrame(pa.table({"path": paths})).repartition(tasks)
+    return dict(frame.selectExpr("path", f"{function}(path)").collect())
 
 
 def number(value: int) -> Column:

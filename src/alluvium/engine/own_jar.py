@@ -23,8 +23,8 @@ _SOURCES = tuple(
     Path(__file__).with_name(f"{name}.java")
     for name in (
         *("ExclusiveLogStore", "ParquetFooters", "SmallFiles", "ManyFiles", "ParquetValues"),
-        *("CsvRecords", "EmptyFiles", "ExactDecimal", "ExactJson", "FileSchemas", "Leaves"),
-        *("Reads", "Automata", "Condition", "Columns", "PrunedReads", "PrunedMerge"),
+        *("BlockFiles", "CsvRecords", "EmptyFiles", "ExactDecimal", "ExactJson", "FileSchemas"),
+        *("Leaves", "Reads", "Automata", "Condition", "Columns", "PrunedReads", "PrunedMerge"),
         "WarmEngine",
     )
 )

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
 
 from alluvium.delta.files import paths as files_at
 from alluvium.engine import many_files
 from alluvium.engine.csv_records import records
 from alluvium.engine.files import Files
-from alluvium.engine.frames import first_of_each_partition
+from alluvium.engine.frames import first_of_each_partition, of_each
 from alluvium.engine.row_json import IN_FULL
 from alluvium.engine.whole_files import WHOLE_FILES
 from alluvium.ingest.events import HEADERS, Trigger, event_columns
@@ -27,11 +28,13 @@ from alluvium.ingest.options import LINE_FORMATS, LISTING_OPTIONS, MULTI_LINE
 from alluvium.ingest.own_schemas import own_schemas
 from alluvium.ingest.own_schemas import rows as own_schema_rows
 from alluvium.ingest.parsing import WHOLE, no_events, with_schema
-from alluvium.ingest.spec import Feed, SpecError
+from alluvium.ingest.spec import Feed, SpecError, StreamError
 from alluvium.paths import LOCAL, Place, folder_of, name_of
 from alluvium.wording import listed
 
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
+# Of these Hadoop does not say that they are cut off.
+_BLOCKS = (".snappy", ".lz4")
 # Of rows that a schema types: its columns.
 _TYPED = "typed"
 # The raw line that names a file's columns, among the headers of each of its events.
@@ -233,6 +236,7 @@ class FileSource:
         if unchecked:
             reader = reader.options(**_UNCHECKED)
         if spec.format in LINE_FORMATS:
+            _check_blocks(session, paths, _UNCHECKED if unchecked else {})
             lines = _with_places(reader.option("lineSep", "\n").text(paths), F.col("value"))
             if spec.format == "csv" and (has_header or spec.schema is not None):
                 given = self.feed.options
@@ -292,6 +296,20 @@ class FileSource:
         return SpecError(
             self.feed.spec.source, [f"schema: the header of {listed(names, 1)} is {text!r}: {why}"]
         )
+
+
+def _check_blocks(session: SparkSession, paths: list[str], conf: Mapping[str, str]) -> None:
+    """Raise for a file of which Hadoop would read a part, and say nothing."""
+    some = [path for path in paths if path.lower().endswith(_BLOCKS)]
+    if not some:
+        return
+    found = of_each(session, some, "alluvium.BlockFiles", StringType(), conf=conf)
+    for path, wrong in found.items():
+        if wrong is not None:
+            raise StreamError(
+                f"{Place.of(path).path} {wrong}. Deliver it whole, or with another compression, "
+                "such as zstd, or take it away, and run again"
+            )
 
 
 def _with_places(rows: DataFrame, value: Column, *others: Column) -> DataFrame:

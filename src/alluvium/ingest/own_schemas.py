@@ -6,9 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -32,7 +30,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from alluvium.engine import jvm
+from alluvium.engine.frames import of_each
 from alluvium.ingest.parsing import columns_of
 from alluvium.ingest.spec import Feed, SpecError
 from alluvium.names import quoted
@@ -41,8 +39,6 @@ from alluvium.wording import listed
 
 _SCHEMAS = "alluvium.FileSchemas"
 _FOUND = "schema string, unread map<string,string>, nanos map<string,boolean>"
-# Files whose schemas one task reads at least.
-_TASK_FILES = 16
 # Whole numbers by the bits and decimal digits of the largest; bits that a fraction keeps.
 _WHOLE: Mapping[type[DataType], tuple[int, int]] = {
     ByteType: (7, 3),
@@ -89,11 +85,7 @@ def own_schemas(
         conf: Hadoop's settings to open them with.
     """
     is_orc = feed.spec.format == "orc"
-    jvm.register_own(session, "__alluvium_schema", _SCHEMAS, columns_of(_FOUND), is_orc, conf=conf)
-    cores = session.sparkContext.defaultParallelism
-    tasks = max(1, min(4 * cores, len(paths) // _TASK_FILES))
-    frame = session.createDataFrame(pa.table({"path": paths})).repartition(tasks)
-    found: dict[str, Any] = dict(frame.selectExpr("path", "__alluvium_schema(path)").collect())
+    found = of_each(session, paths, _SCHEMAS, columns_of(_FOUND), is_orc, conf=conf)
     alike: dict[str, Own] = {}
     for path in paths:
         own = Own([])

@@ -57,6 +57,12 @@ def _mistake(spec: StreamSpec, schema: str) -> str | None:
             f"schema: {', '.join(nested)}: a field of csv has no parts; accepted: plain types, and"
             " `from_json` or `split` in the query"
         )
+    names = [*COLUMNS, *map(str.lower, columns.names)]
+    if taken := [name for name in columns.names if names.count(name.lower()) > 1]:
+        return (
+            f"schema: {', '.join(taken)}: the schema names it twice, or each event has a column of"
+            " that name; accepted: other names"
+        )
     corrupt = spec.options.get(_CORRUPT)
     if isinstance(corrupt, str) and corrupt not in columns.names:
         return (

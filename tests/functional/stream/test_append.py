@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from functional.delta_rs import by_query
 from functional.stream.bronze import VIEW, Bronze
@@ -32,6 +33,8 @@ def test_lines_are_exact(make_bronze: Make) -> None:
     bronze = make_bronze()
     bronze.land("a b[1]/x+y%20{z}.json", b'{"a": 1}\r\n\r\n{"a"\n\nlast')
     bronze.land("é/k=1/gz.json.gz", gzip.compress(b"\xef\xbb\xbfone\n\xff\xfe\xf0\r\nthr\ree\n"))
+    # A time beyond 2262, where nanoseconds end.
+    os.utime(bronze.landing / "é/k=1/gz.json.gz", (10**10, 10**10))
     members = gzip.compress(b"m0\nm1") + gzip.compress(b"-rest\nm2\n")
     bronze.land("members.gz", members)
     bronze.land("b.bz2", bz2.compress(b"p\nq\n"))
@@ -376,6 +379,22 @@ def test_refused(make_bronze: Make, given: dict[str, Any], message: str) -> None
         make_bronze(**given).run()
 
 
+@pytest.mark.parametrize("name", ["_value", "_SOURCE_OFFSET", "ID"])
+def test_a_schema_has_names_of_its_own(session: SparkSession, name: str) -> None:
+    block = {"format": "json", "path": "landing", "schema": f"id bigint, {name} string"}
+    with pytest.raises(stream.SpecError, match=f"schema: .*{name}.*; accepted: other names"):
+        stream.check_schema(stream.parse_spec("landing.feed", block))
+
+
+def hadoop_blocks(*blocks: bytes) -> bytes:
+    """A file that Hadoop's Snappy codec would write, of blocks with a chunk each."""
+    parts = []
+    for block in blocks:
+        chunk = pa.compress(block, "snappy", asbytes=True)
+        parts += [len(block).to_bytes(4, "big"), len(chunk).to_bytes(4, "big"), chunk]
+    return b"".join(parts)
+
+
 def test_damaged_file_stops_the_run_until_it_is_whole_or_gone(make_bronze: Make) -> None:
     bronze = make_bronze()
     bronze.land("1.txt", b"a\n")
@@ -398,6 +417,21 @@ def test_damaged_file_stops_the_run_until_it_is_whole_or_gone(make_bronze: Make)
     bronze.land("4.txt.gz", gzip.compress(b"e\n"))
     assert bronze.run().rows == 2
     bronze.check()
+    # Hadoop itself is silent of these: it would give no line, or the whole blocks alone.
+    blocks = hadoop_blocks(b"f\n" * 9, b"g\n" * 9)
+    for name, content in (
+        ("5.snappy", blocks[:-3]),
+        ("5.snappy", blocks[:10]),
+        ("5.snappy", b"no blocks\n"),
+        ("5.snappy", blocks + bytes(4) + blocks),
+        ("5.lz4", pa.compress(b"g\n", "lz4", asbytes=True)),  # as its own tool writes it
+    ):
+        bronze.land(name, content)
+        with pytest.raises(stream.StreamError, match=f"landing/{name} (is not in|has more behind)"):
+            bronze.run()
+        (bronze.landing / name).unlink()
+    bronze.land("5.snappy", blocks)
+    assert bronze.run().rows == 18
 
 
 @pytest.mark.slow
