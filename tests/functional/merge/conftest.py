@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import pyarrow as pa
 import pytest
 import yaml
 from delta.exceptions import ConcurrentAppendException
-from deltalake import CommitProperties, DeltaTable, write_deltalake
+from deltalake import DeltaTable, write_deltalake
 from functional.delta_rs import folder_of
 from functional.runner import REPO, Project
 
@@ -46,12 +45,10 @@ class MergeProject(Project):
         """What the commits of a table say of themselves, the newest first."""
         return self.table(name, schema).history()
 
-    def append_events(self, batch_id: int, *rows: tuple[Any, ...], noted: bool = False) -> None:
+    def append_events(self, batch_id: int, *rows: tuple[Any, ...]) -> None:
         """Add bronze rows (id, op, lsn, at, v) under one `_batch_id`.
 
         By delta-rs: an append by Spark takes a second.
-
-        noted: the commit says its batch, as that of a streaming table.
         """
         folder = folder_of(self.home, self.schema, "events")
         if not folder.exists():
@@ -67,14 +64,7 @@ class MergeProject(Project):
         columns = [list(column) for column in zip(*events, strict=True)]
         # Tests may have added columns of their own.
         made = pa.table(columns, schema=EVENTS)
-        note = {"userMetadata": json.dumps({"alluvium_stream": {"batch_id": batch_id}})}
-        write_deltalake(
-            folder,
-            made,
-            mode="append",
-            schema_mode="merge",
-            commit_properties=CommitProperties(custom_metadata=note) if noted else None,
-        )
+        write_deltalake(folder, made, mode="append", schema_mode="merge")
 
 
 SOURCES = """
