@@ -96,7 +96,9 @@ COMMANDS = {
     ),
     "truncate table": Command("truncate table {t}", lambda rows: {}),
     "delta-rs vacuum": Command(lambda table: table.vacuum(dry_run=False), days=OLD, alone=True),
-    "delta-rs vacuum full": Command(lambda table: table.vacuum(dry_run=False, full=True)),
+    "delta-rs vacuum full": Command(
+        lambda table: table.vacuum(dry_run=False, full=True), days=OLD, alone=True
+    ),
     "delta-rs optimize compact": Command(lambda table: table.optimize.compact()),
     "delta-rs optimize z_order": Command(lambda table: table.optimize.z_order(["id"])),
 }
