@@ -97,6 +97,9 @@ public final class Automata {
         for (Object way : node.ways) {
             BitSet here = places;
             for (Object part : (List) way) {
+                if (here.isEmpty()) {
+                    break;
+                }
                 here = ends((Node) part, codes, here);
             }
             reached.or(here);

@@ -201,12 +201,12 @@ class FileSource:
         for path, line, place, is_whole in first_of_each_partition(first).collect():
             headers[path] = _Header(bytes(line), place)
             if not is_whole:
-                why = "a quote opens in its line and does not close there, or it has more than"
-                why += " `maxColumns` or `maxCharsPerColumn` says; accepted: a header whose quotes"
-                why += (
+                why = (
+                    "a quote opens in its line and does not close there, or it has more than"
+                    " `maxColumns` or `maxCharsPerColumn` says; accepted: a header whose quotes"
                     " close, within those options, or `schema` and `multiLine: true` where it may"
+                    " span lines"
                 )
-                why += " span lines"
                 raise self._bad_header(headers[path], [path], why)
         files = defaultdict(list)
         for path in paths:

@@ -160,11 +160,11 @@ def _half_renamed(session: SparkSession, schema: str, old: str, new: str) -> str
 def _rename(session: SparkSession, schema: str, old: str, new: str, moved: str | None) -> None:
     """moved: as `_half_renamed` gives it."""
     name, after = _name(schema, old), _name(schema, new)
-    before = unregistered.default_folder(session, schema, old)
     if moved is None:
         before = log.folder(session, name)
         session.sql(f"alter table {name} rename to {after}")
     else:
+        before = unregistered.default_folder(session, schema, old)
         # The old entry goes last, by which the next call sees what is left to do.
         unregistered.enter(session, after, moved)
         unregistered.unregister(session, name)

@@ -17,6 +17,7 @@ from functional import delta_rs
 from pyspark.sql import SparkSession
 
 from alluvium.delta import reads
+from alluvium.engine import jvm
 
 pytestmark = pytest.mark.spark
 
@@ -389,7 +390,7 @@ class TestReads:
             spark.conf.set(setting, value)
             assert reads.settings(spark) != before, setting
             spark.conf.unset(setting)
-        java: Any = spark._jvm.java.lang.System  # type: ignore[union-attr]
+        java = jvm.of(spark).java.lang.System
         for name in ("java.version", "user.language"):
             value = java.setProperty(name, "other")
             assert reads.settings(spark) != before, name

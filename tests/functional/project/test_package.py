@@ -29,6 +29,17 @@ def readme_blocks(title: str = "## Your own feed") -> list[tuple[str, str]]:
     return BLOCK.findall(re.split(r"\n##+ ", section)[0])
 
 
+def models_of(blocks: list[tuple[str, str]]) -> dict[str, str]:
+    """The examples of SQL by their files, which each names in its first line."""
+    found = {}
+    for kind, text in blocks:
+        if kind == "sql":
+            header = HEADER.match(text)
+            assert header, text
+            found[header[1]] = text
+    return found
+
+
 @pytest.fixture(scope="module")
 def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project of the README's files, with the repository as its package."""
@@ -49,10 +60,7 @@ def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
         "models/unit_tests.yml": UNIT_TESTS,
         "seeds/codes.csv": "code,name\n1,one\n",
     }
-    for kind, text in readme_blocks():
-        if kind == "sql":
-            files[HEADER.match(text)[1]] = text  # type: ignore[index]
-    made.write(files)
+    made.write(files | models_of(readme_blocks()))
     made.dbt("deps")
     return made
 
@@ -180,7 +188,7 @@ def test_the_feed_of_debezium(project: Project) -> None:
     blocks = readme_blocks("### A feed of Debezium")
     lines = [line for _, text in blocks for line in text.splitlines() if not line.startswith("--")]
     assert len(lines) == 10
-    files = {HEADER.match(text)[1]: text for kind, text in blocks if kind == "sql"}  # type: ignore[index]
+    files = models_of(blocks)
     [source] = [text for kind, text in blocks if kind == "yaml"]
     files["models/shop.yml"] = source
 
