@@ -64,7 +64,7 @@ from alluvium.compact import history
 from alluvium.compact.outcome import Compacted
 from alluvium.compact.run import compact, preview
 from alluvium.compact.state import look
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.engine import jvm
 from alluvium.engine import session as engine
 from alluvium.merge import execute

@@ -34,7 +34,7 @@ from chaos.rounds import LOST, Worker
 from merging.home import REPOSITORY, make_home
 from pyspark.sql import SparkSession
 
-from alluvium.delta import staged
+from alluvium.delta.merge import staged
 from alluvium.engine import session as engine
 from alluvium.merge import execute, progress, ranges
 from alluvium.ranges import typed_literal

@@ -22,7 +22,7 @@ from merging import batches, charts, tables
 from merging.home import REPOSITORY, make_home, provenance
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.engine import session as engine
 from alluvium.merge import one_commit
 from alluvium.ranges import Request, Term, plan

@@ -33,7 +33,8 @@ from pyspark.sql import SparkSession
 from support.settings import settings
 
 from alluvium.compact.run import compact
-from alluvium.delta import automata, log
+from alluvium.delta.log import log
+from alluvium.delta.rewrite import automata
 from alluvium.engine import jvm
 from alluvium.engine import session as engine
 from alluvium.plan.layout.settings import Layout

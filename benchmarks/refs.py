@@ -30,7 +30,7 @@ from merging.home import REPOSITORY, keep, make_home, median_interval, provenanc
 from pyspark.sql import SparkSession
 from support.written_log import WrittenLog
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.engine import session as engine
 from alluvium.plan.versions.undo import NAMED
 from alluvium.publish.publish import checkout, publish

@@ -58,7 +58,7 @@ def cases(versions: int, files: int) -> list[Case]:
 
 def serve(root: Path, case: Case) -> Iterator[float]:
     """The seconds of each run of the model."""
-    from alluvium.delta import log
+    from alluvium.delta.log import log
     from alluvium.engine import session as engine
 
     home = make_home(root / "home")

@@ -104,7 +104,7 @@ def serve(checkout: Path, folder: Path, answers: TextIO) -> None:
 
     import alluvium
     import dbt.adapters.alluvium as adapter
-    from alluvium.delta import pinned
+    from alluvium.delta.refs import pinned
     from alluvium.recovery.fsck import Fsck
     from alluvium.recovery.tables import Table
 

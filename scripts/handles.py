@@ -3,8 +3,8 @@
     scripts/count-handles [--files]
 
 - Files of src outside `delta` and `engine` that touch an attribute of py4j, or take a handle: call
-  a function of `delta.log` or `engine.jvm` whose result is annotated as bare `Any`, or with a class
-  of `delta.handles` or `engine.handles`.
+  a function of `delta.log.log` or `engine.jvm` whose result is annotated as bare `Any`, or with a
+  class of `delta.handles` or `engine.handles`.
 - Parameters and results in `delta` that are annotated as bare `Any`.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parents[1] / "src"
 MAY = (SRC / "alluvium/delta", SRC / "alluvium/engine")
-GIVERS = ("alluvium.delta.log", "alluvium.engine.jvm")
+GIVERS = ("alluvium.delta.log.log", "alluvium.engine.jvm")
 # Of these packages none is to reach into it.
 NONE = tuple(SRC / "alluvium" / name for name in ("versions", "publish", "recovery", "report"))
 # The attributes of pyspark's objects that are objects of the JVM, or lead to them.

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 from support.opens import counting
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.engine import core_seconds
 from alluvium.marks import LAYOUT_TAG
 from alluvium.names import quoted

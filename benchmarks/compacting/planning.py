@@ -16,7 +16,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from alluvium.compact import run
-from alluvium.delta import log, table_files
+from alluvium.delta.log import log
+from alluvium.delta.rewrite import table_files
 from alluvium.engine import jvm
 from alluvium.marks import LAYOUT_TAG
 from alluvium.plan.compaction.bucket import UNSORTED

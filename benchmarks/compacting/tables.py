@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from alluvium.delta import internals, log
+from alluvium.delta import internals
+from alluvium.delta.log import log
 from alluvium.demo.edits import read_edits
 from alluvium.engine import jvm
 from alluvium.names import quoted

@@ -19,7 +19,7 @@ from dbt.cli.main import dbtRunner
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.engine import session as engine
 from alluvium.ranges import Ranges, Request, canonical_texts, plan
 from merging.batches import Batch

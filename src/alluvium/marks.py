@@ -15,31 +15,34 @@ MERGED_THROUGH = "alluvium/"
 # Before a model: a number of the name of the table whose batches these are. Read by the verb that
 # stages a batch, and by `plan.versions.heirs`; `merge.progress` carries it to clones.
 READ_FROM = "alluvium/from/"
-# Before the checkpoint's id: the newest epoch that is appended. Read by `delta.epochs` and
+# Before the checkpoint's id: the newest epoch that is appended. Read by `delta.log.epochs` and
 # `ingest.intake`.
 STREAM_EPOCH = "alluvium/stream/"
 # The number of the newest cuts of a Z-order; before a colon and their text, the action that keeps
-# them. Read by `delta.table_files` and `delta.backoffs`; `merge.progress` carries them to clones.
+# them. Read by `delta.rewrite.table_files` and `delta.log.backoffs`; `merge.progress` carries
+# them to clones.
 ZORDER_CUTS = "alluvium.zorder"
-# Before a colon and a hash of layout and table: how long nothing is due. Read by `delta.backoffs`.
+# Before a colon and a hash of layout and table: how long nothing is due. Read by
+# `delta.log.backoffs`.
 BACKOFF = "alluvium.pause"
 # The newest version of a table whose build is noted, by `REUSE_NOTE`. Read by nobody: a commit
 # without any action may be left out.
 REUSE = "alluvium.reuse"
 # Before the id of a candidate's table: the version of it that a published table shows, -1 where it
-# shows another table. Read by `delta.heads`, `delta.table_files` and `plan.versions.batches`.
+# shows another table. Read by `delta.log.heads`, `delta.rewrite.table_files` and
+# `plan.versions.batches`.
 PUBLISHED = "alluvium/published/"
 # 1 where a published table stays at the version that a person chose, 0 where publishes move it.
-# Read by `delta.heads`.
+# Read by `delta.log.heads`.
 HOLD = "alluvium/hold"
 # Before the id of a table and what built it: the first version that `--empty` or `--sample` made of
-# a part of its rows. Read by `delta.partial`.
+# a part of its rows. Read by `delta.log.partial`.
 PARTIAL = "alluvium/partial/"
 # Before the id of a table: the version of it that a table of a branch began as. Read by
-# `delta.refs`.
+# `delta.refs.refs`.
 BRANCH = "alluvium/branch/"
 # Before the id that a branch's table began with, and that of this table: the newest version of it
-# that was merged into this one. Read by `delta.merge_bases`.
+# that was merged into this one. Read by `delta.refs.merge_bases`.
 BRANCH_MERGED = "alluvium/merged/"
 
 # Before `<model>/<batch>`: 1 where the batch's events are left out for good, 0 where they are not.
@@ -50,12 +53,12 @@ SKIPPED = "alluvium/skip/"
 
 # Tags of data files.
 
-# JSON: how a fragment is sorted, and what that cost. Read by `delta.table_files`; its text by
-# `plan.compaction.tags`.
+# JSON: how a fragment is sorted, and what that cost. Read by `delta.rewrite.table_files`; its text
+# by `plan.compaction.tags`.
 LAYOUT_TAG = "alluvium.layout"
 # JSON, of a file of a published table: `vector`, the source's deletion vector of it; `own`, what
 # hides tombstones beside. `label` is of the source's tags and statistics. Read by
-# `delta.published_files`.
+# `delta.published.published_files`.
 PUBLISHED_TAG = "alluvium.published"
 # JSON: by physical name of a column, which values the file may hold. Read by
 # `engine/Automata.java`; its text by `plan.automata.tags`.
@@ -70,11 +73,11 @@ MERGE_FIGURES = "alluvium_merge"
 COMPACTION_FIGURES = "alluvium_compaction"
 # A streaming table's batch. Read by `plan.versions.arrivals` and `ingest.target`.
 STREAM_NOTE = "alluvium_stream"
-# What was published: the candidate, its version, who looked at it. Read by `delta.heads` and
+# What was published: the candidate, its version, who looked at it. Read by `delta.log.heads` and
 # `plan.versions.batches`.
 PUBLISH_NOTE = "alluvium_published"
 # Of the first commit of a tag, a clone or a branch: its kind and name, message, author, and its
-# table and version. Read by `delta.refs`.
+# table and version. Read by `delta.refs.refs`.
 REF_NOTE = "alluvium_ref"
 # Of a restore of ours: the version that it went back to, and what it left out. Read by
 # `versions.restore`.

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from alluvium.compact import history
 from alluvium.compact.state import look
 from alluvium.compact.storage import bucket_rows
-from alluvium.delta import log
-from alluvium.delta.commit_files import TableLog
+from alluvium.delta.log import log
+from alluvium.delta.log.commit_files import TableLog
 from alluvium.plan.layout.settings import Layout, parse_layout
 from alluvium.plan.snapshot import Snapshot
 from alluvium.plan.status import figures

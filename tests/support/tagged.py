@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from alluvium import marks
-from alluvium.delta import log
-from alluvium.delta.layout_commits import LayoutCommits
+from alluvium.delta.log import log
+from alluvium.delta.rewrite.layout_commits import LayoutCommits
 from alluvium.engine import jvm
 from alluvium.plan.automata import summarize
 from alluvium.plan.automata.tags import to_text

@@ -3,8 +3,8 @@
 import handles
 
 REACHES = """
-from alluvium.delta import log as of_log
-from alluvium.delta.log import snapshot_of, version
+from alluvium.delta.log import log as of_log
+from alluvium.delta.log.log import snapshot_of, version
 from alluvium.engine import jvm
 
 def f(session):

@@ -7,7 +7,7 @@ import dataclasses
 from pathlib import Path
 
 from alluvium import marks
-from alluvium.delta import backoffs
+from alluvium.delta.log import backoffs
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.merge import progress
 from alluvium.plan.layout.settings import Layout

@@ -16,7 +16,7 @@ SRC = Path(__file__).parents[2] / "src"
 # Who else takes apart what has slashes, and why.
 APART = {
     "alluvium/delta/files/paths.py": "the same for columns of Spark",
-    "alluvium/delta/layout_commits.py": "Delta says where an action's file is",
+    "alluvium/delta/rewrite/layout_commits.py": "Delta says where an action's file is",
     "alluvium/engine/files.py": "Hadoop opens a file system by its URI",
     "alluvium/engine/ivy.py": "coordinates of jars",
     "alluvium/engine/s3.py": "the address of an endpoint",

@@ -16,8 +16,8 @@ import pytest
         ),
         ("alluvium.merge", "plan_ranges"),
         ("alluvium.merge.one_commit", "merge"),
-        ("alluvium.delta.log", "fragments"),
-        ("alluvium.delta.staged", "replace_view"),
+        ("alluvium.delta.log.log", "fragments"),
+        ("alluvium.delta.merge.staged", "replace_view"),
     ],
 )
 def test_names(module: str, names: str) -> None:

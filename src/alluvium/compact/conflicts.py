@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from py4j.protocol import Py4JJavaError
 
-from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE, log_is_gone
+from alluvium.delta.log.concurrency_errors import OTHER_ROWS, OTHER_TABLE, log_is_gone
 
 _log = logging.getLogger(__name__)
 Made = TypeVar("Made")

@@ -6,7 +6,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta.commit_files import commits
+from alluvium.delta.log.commit_files import commits
 
 _INSTANT = pa.timestamp("us", tz="UTC")
 _TYPES = {pa.string(): "string", pa.float64(): "double"}

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from alluvium import marks
 from alluvium.compact.conflicts import none_on_conflict
 from alluvium.compact.written_merge import commit_metadata
-from alluvium.delta.layout_commits import LayoutCommits
+from alluvium.delta.rewrite.layout_commits import LayoutCommits
 from alluvium.plan.layout.errors import refusals
 from alluvium.plan.layout.settings import Layout
 

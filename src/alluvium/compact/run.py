@@ -19,8 +19,8 @@ from alluvium.compact.conflicts import none_on_conflict
 from alluvium.compact.outcome import Compacted, Failures, MergeError, named
 from alluvium.compact.state import read_state
 from alluvium.compact.written_merge import WrittenMerge, commit_metadata, file_tag, first_paths
-from alluvium.delta import backoffs
-from alluvium.delta.rewrite import Rewriter
+from alluvium.delta.log import backoffs
+from alluvium.delta.rewrite.rewrite import Rewriter
 from alluvium.engine.causes import is_cancelled, reason
 from alluvium.engine.core_seconds import measured
 from alluvium.plan.compaction import backoff, tags

@@ -8,7 +8,7 @@ from typing import TypeVar
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from alluvium.delta.table_files import TableFiles
+from alluvium.delta.rewrite.table_files import TableFiles
 from alluvium.plan.layout.errors import refusals
 from alluvium.plan.layout.generated import with_time
 from alluvium.plan.layout.settings import ZORDER, Layout

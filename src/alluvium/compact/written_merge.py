@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from alluvium import marks
-from alluvium.delta.layout_commits import WrittenFile
-from alluvium.delta.rewrite import Rewritten
+from alluvium.delta.rewrite.layout_commits import WrittenFile
+from alluvium.delta.rewrite.rewrite import Rewritten
 from alluvium.plan.compaction.bucket import MergeTask
 from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.layout import sort_key

@@ -19,7 +19,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import arrivals, log
+from alluvium.delta.log import arrivals, log
 from alluvium.engine import jvm
 from alluvium.engine.causes import reason
 from alluvium.engine.files import Files

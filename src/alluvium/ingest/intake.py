@@ -14,7 +14,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import epochs, log
+from alluvium.delta.log import epochs, log
 from alluvium.engine.causes import reason
 from alluvium.engine.files import Files
 from alluvium.ingest import ledger as ledgers

@@ -8,8 +8,9 @@ from dataclasses import replace
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import bucket_column, own_commit
-from alluvium.delta.order import sorted_in_tasks
+from alluvium.delta.log import own_commit
+from alluvium.delta.rewrite import bucket_column
+from alluvium.delta.rewrite.order import sorted_in_tasks
 from alluvium.engine.files import Files
 from alluvium.engine.frames import number
 from alluvium.ingest import checkpoint as checkpoints

@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, NullType, StructType
 
-from alluvium.delta import bucket_column, log
+from alluvium.delta.log import log
+from alluvium.delta.rewrite import bucket_column
 from alluvium.engine.causes import first_line
 from alluvium.engine.frames import check_appends
 from alluvium.ingest.parsing import no_events

@@ -15,7 +15,7 @@ from typing import TypeVar
 from delta.exceptions import ConcurrentTransactionException
 from pyspark.errors import PySparkException
 
-from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
+from alluvium.delta.log.concurrency_errors import OTHER_ROWS, OTHER_TABLE
 from alluvium.engine.causes import first_line
 
 T = TypeVar("T")

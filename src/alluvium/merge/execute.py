@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta import committing, log, own_commit
+from alluvium.delta.log import committing, log, own_commit
 from alluvium.merge import one_commit, progress
 from alluvium.merge.conflicts import ConflictError, StaleBatchError, retry
 from alluvium.plan.ranges.locate import Kept

@@ -16,8 +16,9 @@ from typing import Any, TypedDict, Unpack
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, refusal
-from alluvium.delta.merge_command import MergeCommand
+from alluvium.delta.log import committing
+from alluvium.delta.merge import refusal
+from alluvium.delta.merge.merge_command import MergeCommand
 from alluvium.engine import jvm
 from alluvium.engine.causes import full_text
 from alluvium.merge.conflicts import LostRowsError, StaleBatchError

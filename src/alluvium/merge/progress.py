@@ -14,7 +14,7 @@ from delta.exceptions import ConcurrentTransactionException
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta import log, partial
+from alluvium.delta.log import log, partial
 from alluvium.plan.versions.batches import app_id as app_id
 from alluvium.plan.versions.commit import commit_info
 

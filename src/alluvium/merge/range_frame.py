@@ -64,7 +64,7 @@ def plan_frame(df: DataFrame, column: str, request: Request) -> DataFrame:
     Args:
         df: the batch.
         column: a top-level column of it; upper and lower case as Spark has it set.
-        request: its `fragments` are those of `alluvium.delta.log.fragments`.
+        request: its `fragments` are those of `alluvium.delta.log.log.fragments`.
 
     Returns:
         One row per range as docs/ranges.md describes. No row for `none`, for an empty batch and

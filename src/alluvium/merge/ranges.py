@@ -11,7 +11,8 @@ import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import log, staged
+from alluvium.delta.log import log
+from alluvium.delta.merge import staged
 from alluvium.merge.range_frame import as_frame, group_frame, plan_rows
 from alluvium.names import among, quoted
 from alluvium.plan.fragment import Fragments

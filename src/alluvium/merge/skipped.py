@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.plan.versions import left_out as told
 from alluvium.plan.versions.left_out import Events, app_id, batches, files
 

@@ -20,8 +20,8 @@ from pyspark.sql.types import (
 )
 
 from alluvium import marks
-from alluvium.delta import log, states
 from alluvium.delta.internals import IMPLICITS
+from alluvium.delta.log import log, states
 from alluvium.engine import jvm
 from alluvium.engine.internals import TREE_PATTERN
 from alluvium.names import quoted

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.engine import jvm
 from alluvium.names import quoted
 from alluvium.wording import counted

@@ -8,9 +8,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta import dependents, inherited, log, unregistered
-from alluvium.delta.dependents import LOG, relation
-from alluvium.delta.needed_files import forget
+from alluvium.delta.log import inherited, log
+from alluvium.delta.refs import dependents, unregistered
+from alluvium.delta.refs.dependents import LOG, relation
+from alluvium.delta.refs.needed_files import forget
 from alluvium.engine import metastore
 from alluvium.engine.files import Files
 from alluvium.names import quoted

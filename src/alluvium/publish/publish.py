@@ -14,11 +14,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta import log, pinned
-from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
-from alluvium.delta.heads import shown_by
-from alluvium.delta.published import Moved, Publisher, mistakes_of
-from alluvium.delta.snapshots import TableSnapshot
+from alluvium.delta.log import log
+from alluvium.delta.log.concurrency_errors import OTHER_ROWS, OTHER_TABLE
+from alluvium.delta.log.heads import shown_by
+from alluvium.delta.log.snapshots import TableSnapshot
+from alluvium.delta.published.published import Moved, Publisher, mistakes_of
+from alluvium.delta.refs import pinned
 from alluvium.plan.versions import properties
 from alluvium.wording import counted
 

@@ -10,11 +10,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import dependents
-from alluvium.delta.dependents import Dependent
-from alluvium.delta.heads import head_of
-from alluvium.delta.log_folder import LogFolder
-from alluvium.delta.needed_files import NeededFiles
+from alluvium.delta.log.heads import head_of
+from alluvium.delta.log.log_folder import LogFolder
+from alluvium.delta.refs import dependents
+from alluvium.delta.refs.dependents import Dependent
+from alluvium.delta.refs.needed_files import NeededFiles
 from alluvium.engine.causes import first_line
 from alluvium.engine.files import Files
 from alluvium.paths import Place

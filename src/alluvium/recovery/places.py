@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from alluvium.delta.dependents import LOG
+from alluvium.delta.refs.dependents import LOG
 from alluvium.engine.files import Files
 from alluvium.paths import Place
 

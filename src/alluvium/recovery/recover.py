@@ -13,13 +13,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta import dependents, heads, log, unregistered
-from alluvium.delta.inline_vectors import InlineVectors
-from alluvium.delta.log_folder import LogFolder
-from alluvium.delta.needed_files import NeededFiles
-from alluvium.delta.published import Publisher
-from alluvium.delta.relocated import Relocation
-from alluvium.delta.setting_back import SettingBack, touched
+from alluvium.delta.log import heads, log
+from alluvium.delta.log.log_folder import LogFolder
+from alluvium.delta.published.inline_vectors import InlineVectors
+from alluvium.delta.published.published import Publisher
+from alluvium.delta.published.setting_back import SettingBack, touched
+from alluvium.delta.refs import dependents, unregistered
+from alluvium.delta.refs.needed_files import NeededFiles
+from alluvium.delta.refs.relocated import Relocation
 from alluvium.engine.causes import first_line
 from alluvium.engine.files import Files
 from alluvium.paths import name_of

@@ -10,9 +10,9 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
-from alluvium.delta.needed_files import NeededFiles
-from alluvium.delta.published import Publisher
+from alluvium.delta.log import log
+from alluvium.delta.published.published import Publisher
+from alluvium.delta.refs.needed_files import NeededFiles
 from alluvium.plan.recovery.findings import RECOVER, Finding
 from alluvium.recovery.tables import Table
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
-from alluvium.delta.states import properties_of
+from alluvium.delta.log import log
+from alluvium.delta.log.states import properties_of
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.ingest import ledger as ledgers

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import refs
-from alluvium.delta.dependents import relation
+from alluvium.delta.refs import refs
+from alluvium.delta.refs.dependents import relation
 
 
 @dataclass(frozen=True)

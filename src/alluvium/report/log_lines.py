@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, refs
-from alluvium.delta.commit_files import TableLog
-from alluvium.delta.heads import shown_by
-from alluvium.delta.states import TOMBSTONE
+from alluvium.delta.log import log
+from alluvium.delta.log.commit_files import TableLog
+from alluvium.delta.log.heads import shown_by
+from alluvium.delta.log.states import TOMBSTONE
+from alluvium.delta.refs import refs
 from alluvium.names import among
 from alluvium.plan.versions import history
 from alluvium.plan.versions.history import Told, block_line, line, message

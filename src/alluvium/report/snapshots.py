@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from alluvium.delta import footers
-from alluvium.delta.commit_files import TableLog
+from alluvium.delta.files import footers
+from alluvium.delta.log.commit_files import TableLog
 from alluvium.plan.versions.batches import batch_of
 from alluvium.plan.versions.commit import Commit
 from alluvium.plan.versions.snapshots import ACTIONS, BLOCKS, SIZES, follow, live

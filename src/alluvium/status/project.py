@@ -34,7 +34,7 @@ _KINDS = ("model", "seed", "snapshot")
 # Tables of a store that are read at a time.
 _READERS = 16
 _WRITTEN = (".sql", ".py", ".yml", ".yaml", ".csv")
-# What `delta.refs` and `delta.dependents` keep in the folder of a table.
+# What `delta.refs.refs` and `delta.refs.dependents` keep in the folder of a table.
 _TAGS, _REGISTER = "_alluvium/tags", "_alluvium/dependents"
 
 

@@ -9,9 +9,10 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta import clones, committing, dependents, log, pinned, unregistered
-from alluvium.delta.dependents import Dependent, relation
-from alluvium.delta.refs import Ref, base_of, branch_in
+from alluvium.delta.log import committing, log
+from alluvium.delta.refs import clones, dependents, pinned, unregistered
+from alluvium.delta.refs.dependents import Dependent, relation
+from alluvium.delta.refs.refs import Ref, base_of, branch_in
 from alluvium.engine import metastore
 from alluvium.engine.files import Files
 from alluvium.merge import progress

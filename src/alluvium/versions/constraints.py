@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from alluvium.delta.refusal import Facts, reason
-from alluvium.delta.snapshots import TableSnapshot
+from alluvium.delta.log.snapshots import TableSnapshot
+from alluvium.delta.merge.refusal import Facts, reason
 from alluvium.merge import execute
 from alluvium.names import quoted
 from alluvium.plan.versions.properties import IDENTITY

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from alluvium.delta import pinned
-from alluvium.delta.states import State
+from alluvium.delta.log.states import State
+from alluvium.delta.refs import pinned
 from alluvium.names import quoted
 from alluvium.plan.versions.steps import Steps, steps
 from alluvium.versions.columns import Columns

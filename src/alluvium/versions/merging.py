@@ -11,10 +11,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium import marks
-from alluvium.delta import committing, log, merge_bases
-from alluvium.delta.refs import base_of, ref_in
-from alluvium.delta.snapshots import TableSnapshot
-from alluvium.delta.states import TOMBSTONE_TIME
+from alluvium.delta.log import committing, log
+from alluvium.delta.log.snapshots import TableSnapshot
+from alluvium.delta.log.states import TOMBSTONE_TIME
+from alluvium.delta.refs import merge_bases
+from alluvium.delta.refs.refs import base_of, ref_in
 from alluvium.engine.row_json import IN_FULL
 from alluvium.merge import execute, one_commit, progress
 from alluvium.names import bare, quoted

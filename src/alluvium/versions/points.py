@@ -9,9 +9,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import refs
-from alluvium.delta.commit_files import TableLog
-from alluvium.delta.dependents import relation
+from alluvium.delta.log.commit_files import TableLog
+from alluvium.delta.refs import refs
+from alluvium.delta.refs.dependents import relation
 from alluvium.engine import causes
 from alluvium.names import did_you_mean
 from alluvium.plan.versions.batches import batch_of, published_of

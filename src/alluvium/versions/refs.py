@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import clones, dependents, log, refs, unregistered
-from alluvium.delta.clones import Made, Making
-from alluvium.delta.refs import Ref
+from alluvium.delta.log import log
+from alluvium.delta.refs import clones, dependents, refs, unregistered
+from alluvium.delta.refs.clones import Made, Making
+from alluvium.delta.refs.refs import Ref
 from alluvium.engine.files import Files
 from alluvium.names import did_you_mean, quoted
 from alluvium.versions.points import Point, find_tag

@@ -10,12 +10,13 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta import committing, log, pinned
-from alluvium.delta.commit_files import TableLog
-from alluvium.delta.concurrency_errors import OTHER_ROWS, OTHER_TABLE
-from alluvium.delta.heads import is_undone, shown_and_held
-from alluvium.delta.log import TableVersion
-from alluvium.delta.setting_back import SettingBack
+from alluvium.delta.log import committing, log
+from alluvium.delta.log.commit_files import TableLog
+from alluvium.delta.log.concurrency_errors import OTHER_ROWS, OTHER_TABLE
+from alluvium.delta.log.heads import is_undone, shown_and_held
+from alluvium.delta.log.log import TableVersion
+from alluvium.delta.published.setting_back import SettingBack
+from alluvium.delta.refs import pinned
 from alluvium.merge import progress, skipped
 from alluvium.merge.skipped import Events
 from alluvium.plan.versions import undo

@@ -11,7 +11,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import log, own_commit
+from alluvium.delta.log import log, own_commit
 from alluvium.merge.conflicts import retry
 from alluvium.merge.execute import RETRIES
 from alluvium.names import among

@@ -16,7 +16,7 @@ from deltalake import DeltaTable, write_deltalake
 from functional import delta_rs
 from pyspark.sql import SparkSession
 
-from alluvium.delta import reads
+from alluvium.delta.log import reads
 from alluvium.engine import jvm
 
 pytestmark = pytest.mark.spark

@@ -23,7 +23,7 @@ from support.cluster import Cluster
 from support.kafka_broker import broker
 
 from alluvium.command import main as command
-from alluvium.delta.merge_command import MergeCommand
+from alluvium.delta.merge.merge_command import MergeCommand
 from alluvium.engine import session as engine
 
 pytestmark = [pytest.mark.spark, pytest.mark.network]

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 MERGED = """
 import os, signal, sys
 from pathlib import Path
-from alluvium.delta.merge_command import MergeCommand
+from alluvium.delta.merge.merge_command import MergeCommand
 from alluvium.engine.session import Settings, new_session
 from alluvium.merge import execute
 

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from alluvium.compact import history, index
 from alluvium.compact.index import IndexDone, add_indexes
 from alluvium.compact.report import index_line
-from alluvium.delta import log
-from alluvium.delta.layout_commits import LayoutCommits
+from alluvium.delta.log import log
+from alluvium.delta.rewrite.layout_commits import LayoutCommits
 from alluvium.plan.layout.settings import Layout
 from alluvium.publish.publish import publish
 from alluvium.versions import refs

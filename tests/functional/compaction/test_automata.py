@@ -15,8 +15,9 @@ from pyspark.sql import SparkSession
 from support.automata import from_text, may_contain
 
 from alluvium.compact.run import compact
-from alluvium.delta import column_values, log
-from alluvium.delta.layout_commits import LayoutCommits
+from alluvium.delta.files import column_values
+from alluvium.delta.log import log
+from alluvium.delta.rewrite.layout_commits import LayoutCommits
 from alluvium.plan.automata import Index
 from alluvium.plan.layout.errors import LayoutError
 from alluvium.plan.layout.settings import Layout

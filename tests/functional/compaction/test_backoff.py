@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 from alluvium.compact import run
 from alluvium.compact.outcome import Compacted
 from alluvium.compact.run import compact, preview
-from alluvium.delta import log
 from alluvium.delta.internals import MANUAL_UPDATE
+from alluvium.delta.log import log
 from alluvium.engine import jvm
 from alluvium.plan.compaction import backoff
 from alluvium.plan.layout.settings import Layout

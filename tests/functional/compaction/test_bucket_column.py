@@ -18,8 +18,9 @@ from pyspark.sql import SparkSession
 from support.settings import settings
 
 from alluvium.compact.run import compact
-from alluvium.delta import bucket_column, log
-from alluvium.delta.rewrite import Rewriter
+from alluvium.delta.log import log
+from alluvium.delta.rewrite import bucket_column
+from alluvium.delta.rewrite.rewrite import Rewriter
 from alluvium.plan.layout.generated import GeneratedColumn
 from alluvium.plan.layout.settings import WINDOWS, Layout
 from dbt.adapters.alluvium.handle import SessionHandle

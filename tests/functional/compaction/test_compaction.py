@@ -32,8 +32,8 @@ from functional.compaction.catalogued import (
 from pyspark.sql import SparkSession
 
 from alluvium.compact.run import compact, preview
-from alluvium.delta.concurrency_errors import OTHER_ROWS
-from alluvium.delta.rewrite import Rewriter
+from alluvium.delta.log.concurrency_errors import OTHER_ROWS
+from alluvium.delta.rewrite.rewrite import Rewriter
 from alluvium.marks import LAYOUT_TAG
 from alluvium.plan.layout.errors import LayoutError
 from alluvium.plan.layout.settings import Layout

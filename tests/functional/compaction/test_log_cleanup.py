@@ -17,8 +17,8 @@ from support.settings import settings
 
 from alluvium.compact.run import compact
 from alluvium.compact.state import look
-from alluvium.delta import log
 from alluvium.delta.internals import MANUAL_UPDATE
+from alluvium.delta.log import log
 from alluvium.engine import jvm
 from alluvium.marks import LAYOUT_TAG, ZORDER_CUTS
 from alluvium.plan.layout.settings import Layout

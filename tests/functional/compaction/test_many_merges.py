@@ -20,9 +20,9 @@ from support.opens import counting
 
 from alluvium.compact.outcome import Compacted, MergeError
 from alluvium.compact.run import compact
-from alluvium.delta import layout_commits
-from alluvium.delta.concurrency_errors import OTHER_ROWS
-from alluvium.delta.rewrite import Rewriter
+from alluvium.delta.log.concurrency_errors import OTHER_ROWS
+from alluvium.delta.rewrite import layout_commits
+from alluvium.delta.rewrite.rewrite import Rewriter
 from alluvium.plan.layout.settings import Layout
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.compact import history
 from alluvium.compact.run import compact
-from alluvium.delta.rewrite import Rewriter
+from alluvium.delta.rewrite.rewrite import Rewriter
 from alluvium.plan.layout.settings import Layout
 
 pytestmark = pytest.mark.spark

@@ -20,7 +20,7 @@ from support.opens import counting
 from alluvium.compact import history
 from alluvium.compact.outcome import Compacted
 from alluvium.compact.run import compact
-from alluvium.delta.rewrite import Rewriter
+from alluvium.delta.rewrite.rewrite import Rewriter
 from alluvium.plan.compaction import row_groups
 from alluvium.plan.layout.settings import Layout
 

@@ -20,7 +20,7 @@ from support.settings import settings
 
 from alluvium.compact import history
 from alluvium.compact.run import compact
-from alluvium.delta import key_ranges
+from alluvium.delta.rewrite import key_ranges
 from alluvium.plan.compaction import jobs
 from alluvium.plan.layout import sort_key
 from alluvium.plan.layout.settings import Layout

@@ -10,8 +10,8 @@ import yaml
 from functional.runner import REPO, Project
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
 from alluvium.delta.filters import Optimizer
+from alluvium.delta.log import log
 from alluvium.plan.compaction.daily import fragments_a_day
 from alluvium.plan.layout.settings import Layout
 from alluvium.plan.layout.suggestion import EQUALITY, OTHER, RANGE, SUBQUERY

@@ -29,7 +29,7 @@ from support.settings import settings
 
 from alluvium.compact.outcome import MergeError
 from alluvium.compact.run import compact, preview
-from alluvium.delta.rewrite import Rewriter
+from alluvium.delta.rewrite.rewrite import Rewriter
 from alluvium.marks import LAYOUT_TAG
 from alluvium.merge import progress
 from alluvium.plan.layout import sort_key

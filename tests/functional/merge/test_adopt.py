@@ -9,8 +9,9 @@ import pytest
 from functional.delta_rs import folder_of
 from functional.merge.conftest import BATCH, SOURCES, MergeProject, merged
 
-from alluvium.delta import log, unregistered
-from alluvium.delta.needed_files import forget
+from alluvium.delta.log import log
+from alluvium.delta.refs import unregistered
+from alluvium.delta.refs.needed_files import forget
 from alluvium.engine import metastore
 from alluvium.publish import adopt as adopting
 

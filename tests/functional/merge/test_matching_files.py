@@ -18,7 +18,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support.tagged import tag
 
-from alluvium.delta import log, matching_files
+from alluvium.delta.log import log
+from alluvium.delta.merge import matching_files
 from alluvium.merge import one_commit
 from alluvium.merge.one_commit import Merged, Prepared
 from alluvium.plan.ranges.locate import Kept

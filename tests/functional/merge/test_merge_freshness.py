@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.merge import skipped
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

@@ -16,7 +16,7 @@ from functional.delta_rs import folder_of
 from functional.merge.conftest import BATCH, SOURCES, merged
 from support.tagged import tag
 
-from alluvium.delta import matching_files
+from alluvium.delta.merge import matching_files
 from alluvium.marks import AUTOMATA_TAG, LAYOUT_TAG
 
 pytestmark = pytest.mark.spark

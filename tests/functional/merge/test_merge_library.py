@@ -17,7 +17,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, log
+from alluvium.delta.log import committing, log
 from alluvium.merge import execute, progress
 
 pytestmark = pytest.mark.spark

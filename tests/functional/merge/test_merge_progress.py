@@ -12,7 +12,8 @@ import pytest
 from functional import delta_rs
 from functional.merge.conftest import BATCH, merged
 
-from alluvium.delta import dependents, log
+from alluvium.delta.log import log
+from alluvium.delta.refs import dependents
 
 pytestmark = pytest.mark.spark
 

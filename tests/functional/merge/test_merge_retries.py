@@ -12,7 +12,7 @@ from functional.merge.conftest import BATCH, SOURCES, merged
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import batch
+from alluvium.delta.merge import batch
 from alluvium.merge import execute
 from dbt.adapters.alluvium.handle import SessionHandle
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from functional.merge.conftest import merged
 
-from alluvium.delta import batch
+from alluvium.delta.merge import batch
 from dbt.adapters.alluvium.merges import Plan, Planner
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

@@ -17,8 +17,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import committing, log, merge_command
-from alluvium.delta.merge_command import MergeCommand
+from alluvium.delta.log import committing, log
+from alluvium.delta.merge import merge_command
+from alluvium.delta.merge.merge_command import MergeCommand
 from alluvium.engine import jvm
 from alluvium.merge import one_commit, progress
 from alluvium.merge.one_commit import Merged, Prepared, Refusal

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, staged
+from alluvium.delta.log import log
+from alluvium.delta.merge import staged
 
 pytestmark = pytest.mark.spark
 

@@ -11,7 +11,7 @@ from functional import delta_rs
 from pyspark.sql import DataFrame, Row, SparkSession
 from support.tagged import files_read, rows_and_files, rows_and_scans, tag
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.pruning.reading import SETTING
 from alluvium.publish.publish import publish
 from alluvium.versions import branches, points, refs

@@ -15,7 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 from functional import delta_rs
 from functional.runner import REPO, Project
 
-from alluvium.delta.rewrite import Rewriter
+from alluvium.delta.rewrite.rewrite import Rewriter
 
 pytestmark = pytest.mark.spark
 

@@ -18,11 +18,13 @@ from functional.delta_rs import by_query, folder_in, newest
 from functional.runner import new_session
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, pinned, published, published_files, tombstones
-from alluvium.delta.layout_commits import LayoutCommits
-from alluvium.delta.needed_files import forget
-from alluvium.delta.published import Publisher
-from alluvium.delta.vector_writer import VectorWriter
+from alluvium.delta.files.vector_writer import VectorWriter
+from alluvium.delta.log import log
+from alluvium.delta.published import published, published_files, tombstones
+from alluvium.delta.published.published import Publisher
+from alluvium.delta.refs import pinned
+from alluvium.delta.refs.needed_files import forget
+from alluvium.delta.rewrite.layout_commits import LayoutCommits
 from alluvium.engine.causes import explain
 from alluvium.publish.publish import head, publish
 from alluvium.recovery.fsck import Fsck

@@ -9,7 +9,7 @@ import pytest
 from functional.ranges.planned import planned
 from pyspark.sql import Row, SparkSession
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.ranges import Fragments, Request, typed_literal
 
 pytestmark = pytest.mark.spark

@@ -17,7 +17,8 @@ from deltalake import DeltaTable
 from functional.delta_rs import by_query
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log, needed_files
+from alluvium.delta.log import log
+from alluvium.delta.refs import needed_files
 from alluvium.merge import execute
 from alluvium.publish.publish import publish
 from alluvium.recovery.fsck import Fsck, Report

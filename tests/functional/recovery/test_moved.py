@@ -13,10 +13,10 @@ from functional.delta_rs import by_query
 from functional.recovery.damage import commit
 from pyspark.sql import SparkSession
 
-from alluvium.delta import heads, log
-from alluvium.delta.dependents import noted
-from alluvium.delta.needed_files import forget
-from alluvium.delta.published import Publisher
+from alluvium.delta.log import heads, log
+from alluvium.delta.published.published import Publisher
+from alluvium.delta.refs.dependents import noted
+from alluvium.delta.refs.needed_files import forget
 from alluvium.publish.publish import publish
 from alluvium.recovery.fsck import Fsck, Report
 from alluvium.recovery.recover import Recovery

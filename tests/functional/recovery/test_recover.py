@@ -10,8 +10,8 @@ import pytest
 from functional.recovery.damage import Copy, Kept, Rows, checkpoint, commit, cut, edit, narrow
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
-from alluvium.delta.setting_back import SettingBack
+from alluvium.delta.log import log
+from alluvium.delta.published.setting_back import SettingBack
 from alluvium.recovery import recover
 
 pytestmark = pytest.mark.spark

@@ -10,7 +10,7 @@ from functional.recovery.damage import commit
 from functional.stream.bronze import Bronze
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.recovery.fsck import Fsck
 from alluvium.recovery.recover import Recovery
 from alluvium.recovery.tables import Table

@@ -9,7 +9,7 @@ import pytest
 from functional.both_readings import agree
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 KINDS = {

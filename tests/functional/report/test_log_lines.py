@@ -6,8 +6,8 @@ import pytest
 from functional import both_readings
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
-from alluvium.delta.commit_files import TableLog
+from alluvium.delta.log import log
+from alluvium.delta.log.commit_files import TableLog
 from alluvium.merge import progress
 from alluvium.publish.publish import checkout, publish
 from alluvium.report.log_lines import log_lines, names, version_lines

@@ -15,7 +15,8 @@ from pyspark.sql import SparkSession
 from support.opens import counting
 from support.written_log import WrittenLog
 
-from alluvium.delta import footers, log
+from alluvium.delta.files import footers
+from alluvium.delta.log import log
 from alluvium.report.snapshots import blocks, segments, snapshots
 
 pytestmark = pytest.mark.spark

@@ -29,7 +29,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium import ingest as stream
-from alluvium.delta import own_commit
+from alluvium.delta.log import own_commit
 from alluvium.engine.files import Files
 from alluvium.ingest.intake import Intake
 from alluvium.ingest.ledger import Ledger

@@ -17,7 +17,7 @@ from functional.stream.bronze import VIEW, Bronze
 from pyspark.sql import SparkSession
 
 from alluvium import ingest as stream
-from alluvium.delta import arrivals
+from alluvium.delta.log import arrivals
 from alluvium.engine.files import Files
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.events import Trigger

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from alluvium import ingest as stream
-from alluvium.delta import own_commit
+from alluvium.delta.log import own_commit
 from alluvium.engine import session as engine
 from alluvium.ingest import checkpoint
 from alluvium.ingest.micro_batches import MicroBatches

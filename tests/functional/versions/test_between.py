@@ -11,8 +11,9 @@ from functional.versions.kept import rows_of
 from functional.versions.test_restore import MODEL, Feed
 from pyspark.sql import SparkSession
 
-from alluvium.delta import dependents, log
-from alluvium.delta.published import Publisher
+from alluvium.delta.log import log
+from alluvium.delta.published.published import Publisher
+from alluvium.delta.refs import dependents
 from alluvium.merge import progress
 from alluvium.publish.publish import checkout
 from alluvium.versions import branches, refs

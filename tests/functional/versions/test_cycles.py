@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.merge import execute, progress
 from alluvium.merge.conflicts import ConflictError
 from alluvium.publish.publish import publish

@@ -15,7 +15,7 @@ from functional.delta_rs import folder_in, newest
 from pyspark.sql import DataFrame, SparkSession
 from support.opens import counting
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.publish.publish import publish
 from alluvium.versions.diff import diff
 from alluvium.versions.points import Point

@@ -12,7 +12,8 @@ from functional.versions.kept import Kept, append, rows_by_spark, rows_of
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import dependents, log, unregistered
+from alluvium.delta.log import log
+from alluvium.delta.refs import dependents, unregistered
 from alluvium.versions import refs
 from alluvium.versions.points import Point
 

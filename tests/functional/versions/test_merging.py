@@ -16,10 +16,11 @@ from deltalake import DeltaTable, write_deltalake
 from functional.delta_rs import by_query, folder_in, newest
 from pyspark.sql import SparkSession
 
-from alluvium.delta import cloning, committing, dependents, log, pinned, unregistered
-from alluvium.delta.dependents import Dependent
-from alluvium.delta.needed_files import forget
-from alluvium.delta.refs import branch_in
+from alluvium.delta.log import committing, log
+from alluvium.delta.refs import cloning, dependents, pinned, unregistered
+from alluvium.delta.refs.dependents import Dependent
+from alluvium.delta.refs.needed_files import forget
+from alluvium.delta.refs.refs import branch_in
 from alluvium.engine import jvm
 from alluvium.merge import execute, progress
 from alluvium.plan.versions import three_ways

@@ -13,10 +13,11 @@ from functional.versions.kept import Kept, Rows, append, rows_by_spark, rows_of
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta import cloning, dependents, log, pinned
-from alluvium.delta import refs as delta_refs
-from alluvium.delta.dependents import Dependent
-from alluvium.delta.heads import is_held
+from alluvium.delta.log import log
+from alluvium.delta.log.heads import is_held
+from alluvium.delta.refs import cloning, dependents, pinned
+from alluvium.delta.refs import refs as delta_refs
+from alluvium.delta.refs.dependents import Dependent
 from alluvium.engine import jvm
 from alluvium.publish.publish import checkout, publish
 from alluvium.versions import refs

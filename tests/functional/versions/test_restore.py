@@ -11,7 +11,8 @@ from deltalake import CommitProperties, DeltaTable, Transaction
 from functional.versions.kept import Kept, rows_by_spark, rows_of
 from pyspark.sql import SparkSession
 
-from alluvium.delta import cloning, log
+from alluvium.delta.log import log
+from alluvium.delta.refs import cloning
 from alluvium.merge import progress, skipped
 from alluvium.publish.publish import checkout, publish
 from alluvium.versions import branches

@@ -16,7 +16,8 @@ from functional.delta_rs import folder_in, newest
 from functional.versions.kept import Rows, append, rows_by_spark, rows_of
 from pyspark.sql import SparkSession
 
-from alluvium.delta import dependents, log, pinned
+from alluvium.delta.log import log
+from alluvium.delta.refs import dependents, pinned
 from alluvium.publish.publish import checkout, publish
 from alluvium.versions import refs
 from alluvium.versions.points import Point, Table, resolve

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from alluvium.delta.log import TableVersion
+from alluvium.delta.log.log import TableVersion
 from alluvium.plan import published_models
 from dbt.adapters.alluvium import audit
 from dbt.adapters.alluvium.verbs import publishing

@@ -11,8 +11,8 @@ from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException
 
-from alluvium.delta import unregistered
-from alluvium.delta.unregistered import Unregistered
+from alluvium.delta.refs import unregistered
+from alluvium.delta.refs.unregistered import Unregistered
 from alluvium.engine.causes import MENDS
 from alluvium.merge import progress
 from dbt.adapters.alluvium import lost_tables, told

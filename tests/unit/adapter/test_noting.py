@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from py4j.protocol import Py4JError
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.plan.status import notes
 from alluvium.plan.status.table import FailedAudit, NodeNote
 from dbt.adapters.alluvium import noting

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from alluvium.delta.backoffs import app_id, changed_files
+from alluvium.delta.log.backoffs import app_id, changed_files
 from alluvium.plan.compaction.backoff import Backoff, compaction_backoff, room
 from alluvium.plan.compaction.bucket import FINAL, LOCALITY
 from alluvium.plan.compaction.compaction_plan import buckets, plan

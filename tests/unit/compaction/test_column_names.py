@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from pyspark.sql.types import LongType, StringType, StructField
 
-from alluvium.delta import automata
-from alluvium.delta.table_files import check_sort_key
+from alluvium.delta.rewrite import automata
+from alluvium.delta.rewrite.table_files import check_sort_key
 
 FIELDS = [
     StructField("channel", StringType()),

@@ -106,7 +106,7 @@ def test_a_row_that_is_too_large_by_itself_is_not_tried_again() -> None:
 
 
 def test_a_tail_is_enough(tmp_path: Path) -> None:
-    """What `alluvium.delta.footers` reads: a footer without the file before it."""
+    """What `alluvium.delta.files.footers` reads: a footer without the file before it."""
     file = tmp_path / "file.parquet"
     pq.write_table(pa.table({"a": list(range(1000))}), file, row_group_size=10)
     data = file.read_bytes()

@@ -16,7 +16,7 @@ from dbt.config.profile import DEFAULT_THREADS
 from support.rendered import Macros, Node
 
 from alluvium import schema
-from alluvium.delta.published import RETENTION
+from alluvium.delta.published.published import RETENTION
 from alluvium.engine import pools
 from alluvium.ingest.spec import parse_spec
 from alluvium.plan.layout.settings import parse_layout

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from alluvium.delta.refusal import Facts, reason
+from alluvium.delta.merge.refusal import Facts, reason
 from alluvium.merge.one_commit import rows_of
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from unit.stream.local_files import LocalFiles
 
-from alluvium.delta.epochs import Epoch
+from alluvium.delta.log.epochs import Epoch
 from alluvium.ingest import StreamError, checkpoint, parse_spec, topics
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.kafka_source import KafkaSource

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from alluvium.delta.unregistered import default_location
+from alluvium.delta.refs.unregistered import default_location
 
 
 def session(location: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from alluvium import marks
-from alluvium.delta import heads, log
+from alluvium.delta.log import heads, log
 
 FILE = {"add": {"path": "a.parquet", "dataChange": False}}
 

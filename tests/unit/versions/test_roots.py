@@ -7,8 +7,8 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from alluvium.delta import dependents, unregistered
-from alluvium.delta.relocated import Relocation
+from alluvium.delta.refs import dependents, unregistered
+from alluvium.delta.refs.relocated import Relocation
 from alluvium.paths import Place
 
 LOGS = {

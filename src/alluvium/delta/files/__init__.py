@@ -1,1 +1,1 @@
-"""Files of Delta tables: where they lie."""
+"""Files of Delta tables: where they lie, and what they hold."""

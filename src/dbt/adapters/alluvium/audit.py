@@ -15,9 +15,9 @@ from dbt.artifacts.schemas.results import TestStatus
 from dbt.flags import get_flags
 
 from alluvium import schema
-from alluvium.delta.log import TableVersion
-from alluvium.delta.partial import Before
-from alluvium.delta.published import RETENTION
+from alluvium.delta.log.log import TableVersion
+from alluvium.delta.log.partial import Before
+from alluvium.delta.published.published import RETENTION
 from alluvium.plan.graph import ancestors, name_of
 from alluvium.plan.published_models import (
     MATERIALIZED,

@@ -10,7 +10,7 @@ from dbt.adapters.base.column import Column
 from dbt.adapters.spark.column import SparkColumn
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from alluvium.delta.log import BOUNDED_TEXT
+from alluvium.delta.log.log import BOUNDED_TEXT
 from alluvium.names import quoted
 
 _UNBOUNDED = 2**31 - 1

@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import log, own_commit
+from alluvium.delta.log import log, own_commit
 from alluvium.plan.merge.figures import MergeFigures
 from alluvium.windows.write import Written
 from alluvium.wording import counted

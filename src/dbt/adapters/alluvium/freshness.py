@@ -10,7 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import arrivals
+from alluvium.delta.log import arrivals
 from alluvium.wording import counted, moment, newest
 
 

@@ -16,8 +16,9 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import batch, log, own_commit, staged
-from alluvium.delta.log import TableVersion
+from alluvium.delta.log import log, own_commit
+from alluvium.delta.log.log import TableVersion
+from alluvium.delta.merge import batch, staged
 from alluvium.engine import jvm, zone
 from alluvium.engine.statements import is_query, only_reads, statements
 from dbt.adapters.alluvium import heartbeat, live, streams, told

@@ -14,8 +14,8 @@ from pyspark.sql.types import StructField
 from alluvium.compact import report, run
 from alluvium.compact.index import add_indexes
 from alluvium.compact.outcome import MergeError
-from alluvium.delta import automata
-from alluvium.delta.table_files import TableFiles, check_sort_key
+from alluvium.delta.rewrite import automata
+from alluvium.delta.rewrite.table_files import TableFiles, check_sort_key
 from alluvium.engine.causes import is_cancelled, reason
 from alluvium.names import bare
 from alluvium.plan.layout.errors import LayoutError

@@ -17,8 +17,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta import unregistered
-from alluvium.delta.unregistered import Unregistered
+from alluvium.delta.refs import unregistered
+from alluvium.delta.refs.unregistered import Unregistered
 from alluvium.engine.causes import MENDS, explain
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints

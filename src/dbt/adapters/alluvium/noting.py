@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.paths import Place
 from alluvium.plan.layout.settings import duration
 from alluvium.plan.status import notes

@@ -8,8 +8,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta import unregistered
-from alluvium.delta.log_folder import LogFolder
+from alluvium.delta.log.log_folder import LogFolder
+from alluvium.delta.refs import unregistered
 from alluvium.engine import metastore
 from alluvium.engine.files import Files
 from alluvium.names import in_catalog, quoted

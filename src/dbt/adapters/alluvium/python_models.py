@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import NullType, StructType
 
-from alluvium.delta import own_commit
+from alluvium.delta.log import own_commit
 from alluvium.engine import jvm, zone
 from alluvium.engine.data_types import holds
 from dbt.adapters.alluvium import told

@@ -23,7 +23,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from alluvium import __version__
-from alluvium.delta import own_commit, reads
+from alluvium.delta.log import own_commit, reads
 from alluvium.engine.causes import first_line
 from alluvium.names import did_you_mean, in_catalog
 from alluvium.plan import reuse

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.compact import history, storage
 from alluvium.compact.state import look
-from alluvium.delta.table_files import TableFiles
+from alluvium.delta.rewrite.table_files import TableFiles
 from alluvium.names import quoted
 from alluvium.plan.layout.errors import LayoutError
 from alluvium.plan.layout.settings import Layout, parse_layout

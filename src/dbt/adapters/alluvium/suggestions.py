@@ -13,8 +13,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.advise.report import suggestion_lines
-from alluvium.delta import log
 from alluvium.delta.filters import Optimizer, Reading
+from alluvium.delta.log import log
 from alluvium.engine.causes import explain
 from alluvium.engine.statements import statements
 from alluvium.plan.compaction.daily import fragments_a_day

@@ -10,7 +10,7 @@ from typing import Any
 from dbt.adapters.base import available
 from dbt_common.exceptions import DbtRuntimeError
 
-from alluvium.delta import inherited, log
+from alluvium.delta.log import inherited, log
 from alluvium.plan import published_models
 from alluvium.plan.graph import name_of
 from alluvium.plan.versions import heirs

@@ -8,7 +8,7 @@ from typing import Any
 from dbt.adapters.base import available
 from pyspark.errors import AnalysisException
 
-from alluvium.delta import bucket_column
+from alluvium.delta.rewrite import bucket_column
 from alluvium.names import quoted
 from alluvium.plan.layout.errors import LayoutError, refusals
 from dbt.adapters.alluvium import layouts, storage, suggestions, told

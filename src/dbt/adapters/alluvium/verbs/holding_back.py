@@ -14,10 +14,10 @@ from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from alluvium.delta import log
-from alluvium.delta import partial as parts
-from alluvium.delta.heads import head_of, shown_since
-from alluvium.delta.log import TableVersion
+from alluvium.delta.log import log
+from alluvium.delta.log import partial as parts
+from alluvium.delta.log.heads import head_of, shown_since
+from alluvium.delta.log.log import TableVersion
 from alluvium.plan import published_models
 from alluvium.plan.graph import is_in_files, name_of
 from alluvium.plan.status.table import FailedAudit

@@ -18,7 +18,9 @@ from dbt_common.exceptions import CompilationError
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium import marks
-from alluvium.delta import batch, bucket_column, committing, log, own_commit, staged
+from alluvium.delta.log import committing, log, own_commit
+from alluvium.delta.merge import batch, staged
+from alluvium.delta.rewrite import bucket_column
 from alluvium.merge import execute, one_commit, progress, skipped
 from alluvium.merge.conflicts import retry
 from alluvium.plan.graph import bronze_of

@@ -10,7 +10,7 @@ from dbt.adapters.base import available
 from dbt.flags import get_flags
 from pyspark.sql import DataFrame, SparkSession
 
-from alluvium.delta import own_commit
+from alluvium.delta.log import own_commit
 from alluvium.windows import write
 from alluvium.windows.window import Window, window
 from dbt.adapters.alluvium import told

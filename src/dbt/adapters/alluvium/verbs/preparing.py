@@ -7,7 +7,7 @@ from typing import Any
 from dbt.flags import get_flags
 from pyspark.sql import SparkSession
 
-from alluvium.delta.published import RETENTION
+from alluvium.delta.published.published import RETENTION
 from alluvium.engine import pools, zone
 from alluvium.engine.properties import as_text
 from dbt.adapters.alluvium import layouts, lost_tables, named

@@ -10,7 +10,7 @@ from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
-from alluvium.delta import inherited, log
+from alluvium.delta.log import inherited, log
 from alluvium.merge import progress
 from alluvium.plan.commands import operation
 from alluvium.plan.graph import carriers, name_of

@@ -15,9 +15,9 @@ from dbt_common.invocation import get_invocation_id
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from alluvium.delta import log
-from alluvium.delta import partial as parts
-from alluvium.delta.log import TableVersion
+from alluvium.delta.log import log
+from alluvium.delta.log import partial as parts
+from alluvium.delta.log.log import TableVersion
 from alluvium.plan import published_models
 from alluvium.plan.graph import keeps_tombstones, name_of
 from alluvium.publish import publish

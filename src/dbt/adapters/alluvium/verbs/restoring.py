@@ -9,7 +9,7 @@ from dbt.adapters.base import available
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
-from alluvium.delta import log
+from alluvium.delta.log import log
 from alluvium.ingest.events import PLACE
 from alluvium.merge import progress
 from alluvium.merge.skipped import Events

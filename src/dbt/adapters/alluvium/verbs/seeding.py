@@ -13,7 +13,7 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta import own_commit
+from alluvium.delta.log import own_commit
 from dbt.adapters.alluvium.figures import ModelResponse, of_statement
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 

@@ -11,8 +11,8 @@ from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
-from alluvium.delta import arrivals
-from alluvium.delta.dependents import LOG
+from alluvium.delta.log import arrivals
+from alluvium.delta.refs.dependents import LOG
 from alluvium.engine import metastore
 from alluvium.engine.files import Files
 from alluvium.ingest import Target

@@ -8,10 +8,11 @@ from typing import Any
 from dbt.adapters.base import BaseRelation, available
 from dbt_common.exceptions import DbtRuntimeError
 
-from alluvium.delta import dependents, log, pinned, unregistered
-from alluvium.delta.clones import Made
-from alluvium.delta.commit_files import TableLog
-from alluvium.delta.dependents import Dependent
+from alluvium.delta.log import log
+from alluvium.delta.log.commit_files import TableLog
+from alluvium.delta.refs import dependents, pinned, unregistered
+from alluvium.delta.refs.clones import Made
+from alluvium.delta.refs.dependents import Dependent
 from alluvium.engine import metastore
 from alluvium.merge import progress
 from alluvium.plan import published_models

@@ -1,0 +1,1 @@
+"""What logs of Delta tables say, and what is committed to them."""

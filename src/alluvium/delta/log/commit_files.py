@@ -1,0 +1,269 @@
+"""What commits say of a table's data files, read many at a time from the log's own files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from alluvium.delta.handles import DeltaLog, DeltaSnapshot
+from alluvium.delta.internals import HISTORY
+from alluvium.delta.log import log
+from alluvium.engine import jvm
+from alluvium.paths import Place
+from alluvium.plan.versions.commit import Commit, commit_info, commit_of, id_of
+from alluvium.plan.versions.snapshots import ACTIONS
+
+# What `commits` reads of a line of the log.
+_ACTIONS = (
+    "commitInfo struct<timestamp:bigint, inCommitTimestamp:bigint, operation:string,"
+    " userMetadata:string>, add struct<path:string, size:bigint, dataChange:boolean>,"
+    " remove struct<path:string>"
+)
+# And what `TableLog` does.
+_FILE = (
+    "struct<path:string, size:bigint, dataChange:boolean, stats:string,"
+    " deletionVector:struct<cardinality:bigint>>"
+)
+_LINES = (
+    "commitInfo struct<timestamp:bigint, inCommitTimestamp:bigint, operation:string,"
+    " userMetadata:string, userName:string, engineInfo:string, txnId:string,"
+    " operationMetrics:map<string, string>, operationParameters:map<string, string>>,"
+    f" add {_FILE}, remove {_FILE},"
+    " metaData struct<id:string>, txn struct<appId:string, version:bigint>"
+)
+_COLUMNS = (
+    "bigint(left(_metadata.file_name, 20)) as version",
+    "coalesce(add.path, remove.path) as path",
+    "add is not null as is_add",
+    "bigint(get_json_object(coalesce(add.stats, remove.stats), '$.numRecords')) as rows",
+    "coalesce(add.deletionVector.cardinality, remove.deletionVector.cardinality, 0) as deleted",
+    "coalesce(add.size, remove.size) as bytes",
+    "coalesce(add.dataChange, remove.dataChange, false) as is_change",
+    "false as is_older",
+    "commitInfo as info",
+    "txn",
+)
+_SAYS_SOMETHING = " or ".join(
+    f"{one} is not null" for one in ("add", "remove", "commitInfo", "txn", "metaData")
+)
+# Commits that are read at first, and later on, where it is not known how many are needed.
+_STEP, _MOST = 50, 800
+# So many commits are named one by one.
+_FEW = 8
+
+
+def commit_lines(session: SparkSession, schema: str, places: str | list[str]) -> DataFrame:
+    """The lines of commits, a row each: of all in the folder of a log, or of some files there."""
+    # Neither compacted commits, which repeat others, nor checkpoints; and no folder's name is a
+    # pattern.
+    options = {"pathGlobFilter": "[0-9]" * 20 + ".json", "__globPaths__": "false"}
+    return session.read.schema(schema).options(**options).json(places)
+
+
+def commits(session: SparkSession, table: str) -> DataFrame:
+    """The commits of `table` that its log still has, up to the newest version, a row each.
+
+    Columns: `version`, `committed_at` (timestamp), `metadata` (the user's text), `written` and
+    `rewritten`: bytes of the new files with new rows or changed ones, and of those with rows of
+    other files. What gives a file new tags, statistics or a deletion vector, and what brings an old
+    one back, makes no new file.
+
+    Reads each commit's own file, in one Spark job.
+    """
+    snapshot = log.snapshot_of(session, table)
+    lines = (
+        commit_lines(session, _ACTIONS, str(snapshot.deltaLog().logPath().toString()))
+        .withColumn("version", F.expr("bigint(left(_metadata.file_name, 20))"))
+        .where(F.col("version") <= int(snapshot.version()))
+    )
+    # A file that is removed and added in one commit has another deletion vector, and is not new.
+    is_new = "filter (where removes = 0 and {})"
+    return (
+        lines.groupBy("version", F.expr("coalesce(add.path, remove.path)"))
+        .agg(
+            F.max("commitInfo").alias("info"),  # of the lines without a path
+            F.max("add.size").alias("size"),
+            F.max("add.dataChange").alias("is_change"),
+            F.count("remove").alias("removes"),
+        )
+        .groupBy("version")
+        .agg(
+            F.max("info").alias("info"),
+            F.expr(f"sum(size) {is_new.format('is_change')}").alias("changed"),
+            F.expr(f"sum(size) {is_new.format('not is_change')}").alias("moved"),
+            F.sum("removes").alias("removes"),
+        )
+        .selectExpr(
+            "version",
+            "timestamp_millis(coalesce(info.inCommitTimestamp, info.timestamp)) as committed_at",
+            "info.userMetadata as metadata",
+            "if(info.operation = 'RESTORE', 0, coalesce(changed, 0)) as written",
+            # Without a file that goes, those that come are the same ones again.
+            "if(removes > 0, coalesce(moved, 0), 0) as rewritten",
+        )
+    )
+
+
+@dataclass(frozen=True)
+class Commits:
+    """Commits in order, and their actions on data files: columns as `snapshots.ACTIONS`."""
+
+    commits: list[Commit]
+    actions: pa.Table
+
+
+class TableLog:
+    """The log of a table as it is now.
+
+    Attributes:
+        name: the table's, as SQL writes it.
+        snapshot: Delta's, of the newest version.
+        version: the newest.
+
+    Raises:
+        ValueError: there is not a Delta table of this name.
+    """
+
+    def __init__(self, session: SparkSession, table: str) -> None:
+        self._session, self.name = session, table
+        self.snapshot = log.snapshot_of(session, table)
+        self._log = self.snapshot.deltaLog()
+        self.version = int(self.snapshot.version())
+        if self.version < 0:
+            raise ValueError(f"{table} is not a Delta table; accepted: file_format delta")
+        # The table's, as `log.qualified`.
+        self.folder = log.qualified(self._log)
+        self._place = Place.of(self.folder)
+
+    def at(self, version: int) -> DeltaSnapshot:
+        """Delta's snapshot of a version, which may have come since.
+
+        Raises ValueError where there is no such version; it says which ones there are.
+        """
+        newest = self.snapshot if version <= self.version else self.newest()
+        return log.earlier(self._session, newest, version, self.name)
+
+    def newest(self) -> DeltaSnapshot:
+        """Delta's snapshot of the newest version by now, which may be a later one."""
+        return log.newest_of(self._session, self._log)
+
+    def table_id(self, version: int) -> str:
+        """The id of the table's metadata in a version."""
+        return str(self.at(version).metadata().id())
+
+    def files(self) -> int | None:
+        """Number of files of the newest version, as Delta wrote it beside the commit, if it did."""
+        found = self.snapshot.checksumOpt()
+        return int(found.get().numFiles()) if found.isDefined() else None
+
+    def earliest(self) -> int:
+        """The earliest version whose files the log still tells."""
+        return int(self._log.history().getEarliestRecreatableCommit())
+
+    def first(self) -> int:
+        """The earliest version of whose commit the log has the file."""
+        manager = jvm.internal(self._session, HISTORY)
+        return int(manager.getEarliestDeltaFile(self._log))
+
+    def has(self, version: int) -> bool:
+        """Whether the log has the commit's file."""
+        path = log.commit_path(self._session, self._log, version)
+        return bool(path.getFileSystem(self._log.newDeltaHadoopConf()).exists(path))
+
+    def version_at(self, moment: datetime) -> int:
+        """The version at a moment; Delta's errors say that there was none, or is none any more."""
+        at = jvm.of(self._session).java.sql.Timestamp(int(moment.timestamp() * 1000))
+        none = jvm.of(self._session).scala.Option.empty()
+        jvm.activate(self._session)
+        found = self._log.history().getActiveCommitAtTime(at, none, True, True, False)
+        return int(found.version())
+
+    def spans(self, most: int | None = None) -> Iterator[tuple[int, int]]:
+        """First and last of versions to read at a time, newest first, with growing steps.
+
+        most: so many versions in all; as many as the log has if not given.
+        """
+        earliest, last, step = self.first(), self.version, _STEP
+        if most is not None:
+            earliest = max(earliest, last - most + 1)
+        while last >= earliest:
+            begins = max(earliest, last - step + 1)
+            yield begins, last
+            last, step = begins - 1, min(2 * step, _MOST)
+
+    def read(self, first: int, last: int) -> Commits:
+        """The commits from one version to another, both included, in one Spark job.
+
+        Raises:
+            ValueError: the log does not have one of them.
+        """
+        folder = str(self._log.logPath().toString())
+        names = [f"{version:020}.json" for version in range(first, last + 1)]
+        # Of a few nothing has to be listed; one that is not there is told below.
+        few = len(names) <= _FEW and all(map(self.has, range(first, last + 1)))
+        places = [f"{folder}/{name}" for name in names] if few else folder
+        lines = commit_lines(self._session, _LINES, places).where(
+            F.col("_metadata.file_name").between(names[0], names[-1])
+        )
+        found = _parted(lines.where(_SAYS_SOMETHING).selectExpr(*_COLUMNS).toArrow())
+        missing = set(range(first, last + 1)) - {one.version for one in found.commits}
+        if missing:
+            raise ValueError(f"{self.name}: its log does not have version {min(missing)}")
+        return found
+
+    def state(self, version: int) -> pa.Table:
+        """The files of a version as if it had added them: columns as `snapshots.ACTIONS`."""
+        files = DataFrame(self.at(version).allFiles().toDF(), self._session).selectExpr(
+            f"bigint({version}) as version",
+            "path",
+            "true as is_add",
+            "bigint(get_json_object(stats, '$.numRecords')) as rows",
+            "coalesce(deletionVector.cardinality, 0) as deleted",
+            "size as bytes",
+            "false as is_change",
+            "true as is_older",
+        )
+        return files.toArrow().cast(ACTIONS)
+
+    def location(self, path: str) -> str:
+        """The URI of a data file, by its path in the log."""
+        return Place.of_uri(path, self._place).uri
+
+
+def _parted(lines: pa.Table) -> Commits:
+    """Lines of commits as what each says of itself, and what they say of files."""
+    is_file = pc.is_valid(lines["path"])
+    actions = lines.filter(is_file).select(ACTIONS.names).cast(ACTIONS)
+    of_commit: dict[int, dict[str, Any]] = {
+        version: {} for version in pc.unique(lines["version"]).to_pylist()
+    }
+    others = lines.filter(pc.invert(is_file)).select(["version", "info", "txn"])
+    for line in others.to_pylist():
+        found = of_commit[line["version"]]
+        if line["txn"] is not None:
+            found.setdefault("transactions", {})[line["txn"]["appId"]] = line["txn"]["version"]
+        if line["info"] is not None:
+            found["info"] = line["info"]
+    return Commits(
+        [commit_of(version, found) for version, found in sorted(of_commit.items())], actions
+    )
+
+
+def commit_id(session: SparkSession, table_log: DeltaLog, version: int) -> str | None:
+    """The commit's id, from its file alone; None where the log has the file no more."""
+    lines = log.commit_if_there(session, table_log, version)
+    if lines is None:
+        return None
+    first = str(lines.head()) if lines.nonEmpty() else "{}"
+    if "commitInfo" not in json.loads(first):
+        # Other engines may write it behind the files.
+        first = next((line for line in jvm.texts(lines) if line.startswith('{"commitInfo"')), "{}")
+    return id_of(version, commit_info(first))

@@ -1,0 +1,124 @@
+"""What `--empty` and `--sample` made of a table: a part of its rows, which no reader is to see.
+
+The note is a `txn` action behind what was written. It names the table's id, so a build that
+replaces the table ends it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pyspark.sql import SparkSession
+
+from alluvium import marks
+from alluvium.delta.handles import DeltaSnapshot
+from alluvium.delta.log import committing, log
+from alluvium.delta.log.heads import is_undone
+from alluvium.delta.log.log import TableVersion
+from alluvium.plan.versions.commit import commit_info, noted
+
+# By what an application id ends with, the flag. Of a table that had no row: what whole builds bring
+# later is all of it.
+_FLAGS = {"empty": "--empty", "sample": "--sample", "begun": "--empty"}
+_BEGUN = "begun"
+
+
+class Part(NamedTuple):
+    """The first version that a flag made of a part of the rows."""
+
+    flag: str
+    version: int
+
+
+@dataclass(frozen=True)
+class Before:
+    """How a table was before a build; version: -1 where there was none."""
+
+    table_id: str = ""
+    version: int = -1
+    has_rows: bool = False
+
+
+def before(session: SparkSession, table: str) -> Before:
+    """How a table is now.
+
+    Raises Py4JJavaError or PySparkException if `table` is not a Delta table.
+    """
+    snapshot = log.snapshot_of(session, table)
+    has_rows = int(snapshot.numOfFiles()) > 0
+    return Before(str(snapshot.metadata().id()), int(snapshot.version()), has_rows)
+
+
+def note(session: SparkSession, table: str, was: Before, flag: str) -> None:
+    """Note what a build with a flag wrote, if anything.
+
+    Raises Py4JJavaError or PySparkException if `table` is not a Delta table.
+    """
+    snapshot = log.snapshot_of(session, table)
+    now = TableVersion(str(snapshot.metadata().id()), int(snapshot.version()))
+    if now.table_id != was.table_id:
+        first: int | None = min(was.version + 1, now.version)
+    else:
+        first = _first_written(session, snapshot, was.version)
+    # What one wrote before stays the first.
+    if first is None or _part(session, snapshot, now) is not None:
+        return
+    kind = flag.removeprefix("--")
+    if kind == "empty" and not was.has_rows:
+        kind = _BEGUN
+    app = f"{marks.PARTIAL}{now.table_id}/{kind}"
+    log.commit_transactions(session, table, {app: first}, until=committing.FOREVER)
+
+
+def part_of(session: SparkSession, table: str, version: TableVersion) -> Part | None:
+    """What makes a version of a table a part; None where it has all its rows."""
+    return _part(session, log.snapshot_of(session, table), version)
+
+
+def _part(session: SparkSession, newest: DeltaSnapshot, version: TableVersion) -> Part | None:
+    _, numbers = log.numbers(newest)
+    for kind, flag in _FLAGS.items():
+        first = numbers.get(f"{marks.PARTIAL}{version.table_id}/{kind}", -1)
+        if not 0 <= first <= version.version or is_undone(session, newest, first):
+            continue
+        if kind == _BEGUN and _has_rows(session, newest, version.version):
+            continue
+        return Part(flag, first)
+    return None
+
+
+def of_clone(source_id: str, versions: Mapping[str, int], table_id: str) -> dict[str, int]:
+    """The `txn` actions that say it of a clone with an id, whose first version has those rows."""
+    own = f"{marks.PARTIAL}{source_id}/"
+    return {
+        f"{marks.PARTIAL}{table_id}/{app.removeprefix(own)}": 0
+        for app, number in versions.items()
+        if app.startswith(own) and number >= 0
+    }
+
+
+def _has_rows(session: SparkSession, newest: DeltaSnapshot, version: int) -> bool:
+    at = newest
+    if version != int(newest.version()):
+        at = log.snapshot_at(session, newest.deltaLog(), version)
+    return int(at.numOfFiles()) > 0
+
+
+def _first_written(session: SparkSession, snapshot: DeltaSnapshot, after: int) -> int | None:
+    """The first version behind one that adds or takes rows; None for none.
+
+    What our operations delete from a hook goes whatever the flag is.
+    """
+    first, version = None, int(snapshot.version())
+    for lines in log.commits_of(session, snapshot, after):
+        actions = [json.loads(line) for line in lines or ()]
+        files = [one.get("add") or one.get("remove") or {} for one in actions]
+        info = commit_info(lines[0]) if lines else {}
+        is_purge = noted(info, marks.PURGE_NOTE) is not None
+        if any(one.get("dataChange") for one in files) and not is_purge:
+            first = version
+        version -= 1
+    return first

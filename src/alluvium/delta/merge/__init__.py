@@ -1,0 +1,1 @@
+"""What a merge takes of Delta's own command, and the batch that it brings."""

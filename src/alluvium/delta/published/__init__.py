@@ -1,0 +1,1 @@
+"""Tables that show versions of their candidates, and how a table is set back."""

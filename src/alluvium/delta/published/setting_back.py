@@ -1,0 +1,165 @@
+"""A table is set back to an earlier version in one commit: files, columns and progress."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from alluvium import marks
+from alluvium.delta.handles import DeltaAction, DeltaSnapshot
+from alluvium.delta.internals import RESTORE
+from alluvium.delta.log import committing, domains, log
+from alluvium.delta.log.committing import edited
+from alluvium.delta.log.states import add_files, metadata_action
+from alluvium.delta.refs import pinned
+from alluvium.engine import jvm
+from alluvium.plan.versions.mapped import renames_or_drops, tells_changes
+from alluvium.plan.versions.properties import MAPPING, identities_on, restored
+
+
+class SettingBack(jvm.SessionCopy):
+    """The way from a version of a table, its newest one, back to an earlier one.
+
+    Delta's RESTORE keeps the progress of merges and streams: they would pass over what they had
+    read. Here it goes back in the same commit, so the next run reads it again.
+
+    Args:
+        now, then: Delta's snapshots of both versions. The commit follows `now`, or there is none.
+    """
+
+    def __init__(self, session: SparkSession, now: DeltaSnapshot, then: DeltaSnapshot) -> None:
+        super().__init__(session)
+        self._now, self._then, self._log = now, then, now.deltaLog()
+
+    @cached_property
+    def goes(self) -> list[Any]:
+        """AddFile actions of the newest version that the earlier one does not have."""
+        return self._but(self._now, self._then)
+
+    @cached_property
+    def comes(self) -> list[Any]:
+        """AddFile actions of the earlier version that the newest one does not have."""
+        return self._but(self._then, self._now)
+
+    def missing(self) -> list[str]:
+        """Files and deletion vectors that would come back, and that are gone."""
+        return pinned.gone(self.session, pinned.paths(self._log, self.comes))
+
+    def mistakes(self) -> list[str]:
+        """Why the table cannot go back to that version; empty where it can."""
+        now, then = (metadata_action(one)["configuration"] for one in (self._now, self._then))
+        before, after = (one.get(MAPPING, "none") for one in (then, now))
+        found = []
+        if before != after:
+            found.append(f"its property {MAPPING} went from {before} to {after} since")
+        if now.get("delta.appendOnly") == "true":
+            found.append("its property delta.appendOnly is true")
+        if "true" in (one.get("delta.enableRowTracking") for one in (now, then)):
+            found.append("it tracks rows (delta.enableRowTracking), which would get other ids")
+        schemas = (metadata_action(one)["schemaString"] for one in (self._now, self._then))
+        if tells_changes(now) and renames_or_drops(*schemas) and (self.goes or self.comes):
+            found.append(
+                "it has a change data feed, and columns were renamed or added since, which Delta"
+                " takes back in no such table. Accepted: a later version, or this one after `alter"
+                " table … set tblproperties (delta.enableChangeDataFeed = false)`"
+            )
+        return found
+
+    @cached_property
+    def changes(self) -> bool:
+        """Whether rows, columns or progress are not as they were."""
+        return bool(
+            self.goes
+            or self.comes
+            or self._progress()
+            or self._metadata() is not None
+            or self._domains
+        )
+
+    def commit(self, message: str, marked: Mapping[str, int] | None = None) -> int:
+        """Make the commit; its version.
+
+        marked: further `txn` actions, by application.
+
+        Raises Delta's concurrency exceptions where somebody else has committed anything since.
+        """
+        goes, comes, metadata = self.goes, self.comes, self._metadata()
+        now = int(time.time() * 1000)
+        progress = {**self._progress(), **(marked or {})}
+        self.set(committing.COMMIT_METADATA, message)
+        with self.active():
+            transaction = committing.transaction(self.session, self._now)
+            # Not a blind append, which others would let come between.
+            transaction.readWholeTable()
+            if metadata is not None:
+                transaction.updateMetadata(metadata, True)
+            actions = [
+                *(committing.set_transaction(self.session, *one) for one in progress.items()),
+                *self._domains,
+                *(file.removeWithTimestamp(now, True) for file in goes),
+                *(edited(self.session, file, dataChange=True) for file in comes),
+            ]
+            version = self._jvm.scala.Option.apply(int(self._then.version()))
+            restore = self._internal(RESTORE)(version, self._none)
+            return committing.commit_next(self, transaction, actions, restore)
+
+    @cached_property
+    def _domains(self) -> list[DeltaAction]:
+        return list(domains.restored(self.session, self._then, self._now))
+
+    def _metadata(self) -> DeltaAction | None:
+        """That of the earlier version; None where it is the same.
+
+        How the table is kept, its retention for one, stays as it is now. So do the numbers that
+        identities gave last.
+        """
+        now, then = (metadata_action(one) for one in (self._now, self._then))
+        properties = restored(then["configuration"], now["configuration"])
+        schema = identities_on(then["schemaString"], now["schemaString"])
+        wanted = {**then, "configuration": properties, "schemaString": schema}
+        if wanted == now:
+            return None
+        return committing.action(self.session, "metaData", wanted)
+
+    def _but(self, one: DeltaSnapshot, other: DeltaSnapshot) -> list[Any]:
+        """The files of one version that the other has not, or has with another vector.
+
+        Whole actions, as the table's own log writes them: to ask `steps`, and for the actions then,
+        would be two more looks at both versions.
+        """
+        frames = (DataFrame(state.allFiles().toDF(), self.session) for state in (one, other))
+        named, others = (frame.withColumn("__vector", _vector()) for frame in frames)
+        left = named.join(others, ["path", "__vector"], "left_anti")
+        with self.active():
+            return list(add_files(self.session, left, one).collectAsList())
+
+    def _progress(self) -> dict[str, int]:
+        """The `txn` actions that are not as they were; -1 for one that was not there."""
+        (_, now), (_, then) = map(log.numbers, (self._now, self._then))
+        return {
+            app: then.get(app, -1)
+            for app in now
+            # What is left out for good stays left out, and a branch stays one.
+            if then.get(app, -1) != now[app] and not app.startswith((marks.SKIPPED, marks.BRANCH))
+        }
+
+
+def _vector() -> Column:
+    return F.coalesce(F.to_json(F.col("deletionVector")), F.lit(""))
+
+
+def touched(lines: list[str]) -> set[str]:
+    """The paths of the files that a commit adds, or gives another deletion vector."""
+    actions = [json.loads(line) for line in lines]
+    added = {one["add"]["path"] for one in actions if "add" in one}
+    # A commit that takes nothing and changes no row gives files new tags or statistics.
+    is_label = not any("remove" in one for one in actions) and not any(
+        one["add"].get("dataChange", True) for one in actions if "add" in one
+    )
+    return set() if is_label else added

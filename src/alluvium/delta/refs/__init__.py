@@ -1,0 +1,1 @@
+"""Tables that show files of others: tags, clones, branches, and who needs whose files."""

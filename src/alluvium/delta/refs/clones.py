@@ -1,0 +1,217 @@
+"""Makes and drops shallow clones: tags, clones and tables of branches, which no vacuum breaks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from uuid import uuid4
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from alluvium import marks
+from alluvium.delta.log import committing, log
+from alluvium.delta.log.commit_files import commit_id
+from alluvium.delta.log.states import State
+from alluvium.delta.refs import cloning, dependents, pinned, unregistered
+from alluvium.delta.refs.dependents import Dependent
+from alluvium.delta.refs.refs import Ref
+from alluvium.engine import jvm
+from alluvium.engine.files import Files
+from alluvium.names import literal
+
+# A version is older than the table's retention, and its files are there all the same.
+_ANY_AGE = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
+# Where its first version is gone, a branch cannot be merged: nobody knows what changed on it.
+_LOG_LIVES, _FOREVER = "delta.logRetentionDuration", "interval 36500 days"
+
+
+@dataclass(frozen=True)
+class Made:
+    """What was made, or would be.
+
+    Attributes:
+        files: that it shows.
+    """
+
+    ref: Ref
+    files: int
+
+
+class Making(jvm.SessionCopy):
+    """Makes a shallow clone of a version, which no vacuum breaks.
+
+    Args:
+        table: of which it is.
+        version: None for the newest.
+        kind, name, message: as `Ref` has them.
+        began: by the new table's id, the numbers of its `txn` actions.
+
+    Attributes:
+        folder: of the table that it is of.
+        version: of that table.
+        is_committed, is_registered: whether its log and its entry in the catalog are there.
+        has_begun: whether its log has the `txn` actions that it begins with.
+    """
+
+    def __init__(
+        self,
+        session: SparkSession,
+        table: str,
+        version: int | None,
+        kind: str,
+        name: str,
+        message: str | None,
+        began: Callable[[str], Mapping[str, int]] | None = None,
+    ) -> None:
+        super().__init__(session)
+        self._snapshot = log.snapshot_of(session, table, version)
+        self.folder = log.qualified(self._snapshot.deltaLog())
+        author = str(session.sparkContext.sparkUser())
+        self.version = int(self._snapshot.version())
+        self._table, self._began = table, began
+        self._properties = {_LOG_LIVES: _FOREVER} if kind == "branch" else {}
+        commit = commit_id(session, self._snapshot.deltaLog(), self.version)
+        self._ref = Ref(kind, name, "", table, self.version, message, author, None, commit)
+        self.is_committed = self.is_registered = self.has_begun = False
+
+    def is_in(self, there: Ref) -> bool:
+        """Whether a table is just this one, and nobody has written to it.
+
+        Its files tell that too: a table that was dropped and made again has the old numbers.
+        """
+        mine = replace(self._ref, location=there.location, author=there.author, at=there.at)
+        if mine != there:
+            return False
+        try:
+            made = State(self.session, dependents.relation(there.location), hides=False)
+            of = State(self.session, self._table, self.version, hides=False)
+        except ValueError:  # of what a kill left of a log there is no version
+            return False
+        is_same = made.version == 0 and made.schema == of.schema
+        return is_same and not made.entries(of) and not of.entries(made)
+
+    def register(self, location: str, table: str) -> int:
+        """Enter what a kill left into the catalog; the number of its files."""
+        unregistered.enter(self.session, table, location)
+        self.is_registered = True
+        return int(self._snapshot.numOfFiles())
+
+    def clone(self, location: str, table: str | None = None) -> int:
+        """Make it, with a note of what it is; the number of its files.
+
+        table: its name in the catalog, quoted; None for a tag, which has none.
+        """
+        said = ("kind", "name", "message", "author", "table", "version", "commit")
+        note = {name: getattr(self._ref, name) for name in said}
+        self.set(committing.COMMIT_METADATA, json.dumps({marks.REF_NOTE: note}))
+        if cloning.is_plain(self._snapshot):
+            table_id = str(uuid4())
+            numbers = {} if self._began is None else self._began(table_id)
+            files = cloning.clone(
+                self,
+                self._snapshot,
+                self._table,
+                location,
+                table_id,
+                numbers,
+                self._properties,
+            )
+            self.is_committed = self.has_begun = True
+            if table is not None:
+                unregistered.register(self.session, table, location, managed=True)
+                self.is_registered = True
+            return files
+        self.set(_ANY_AGE, "false")
+        # Without a location Delta would take `%20` of a schema's for part of a folder's name.
+        where = "" if table is None else f" location {literal(location)}"
+        for one in self._properties.items():
+            where = f" tblproperties ({' = '.join(map(literal, one))}){where}"
+        target = dependents.relation(location) if table is None else table
+        with self.active():
+            self.spark.sql(
+                f"create table {target} shallow clone {self._table} version as of {self.version}"
+                f"{where}"
+            )
+        self.is_committed = True
+        if table is not None:
+            self.is_registered = True
+            unregistered.manage(self.session, table)
+        return int(self._snapshot.numOfFiles())
+
+    def make(
+        self, location: str, clone: Callable[[], int], undo: Callable[[], None], dry_run: bool
+    ) -> Made:
+        """Note the dependent, clone, and see that every file is there; else undo it all.
+
+        Args:
+            location: the folder that it is going to have.
+        """
+        old = pinned.old_files(self.session, self._snapshot)
+        self._check_there(old, "")
+        ref = replace(self._ref, location=location)
+        if dry_run:
+            return Made(ref, int(self._snapshot.numOfFiles()))
+        dependent = Dependent(self._ref.kind, self._ref.name, location)
+        folders = dependents.roots(self.session, self._snapshot)
+        dependents.note(self.session, dependent, folders)
+        try:
+            files = clone()
+        except (PySparkException, Py4JError, ValueError):
+            # Else what is there somebody else has made meanwhile.
+            first = dependents.first_commit(location)
+            if self.is_committed or not Files(self.session).is_there(first):
+                undo()
+                dependents.forget(self.session, dependent, folders)
+            raise
+        try:
+            if old:
+                going_on = dependents.vacuums(self.session, folders)
+                if going_on:
+                    raise ValueError(
+                        f"a vacuum goes on that may delete files of version {self._ref.version:,}"
+                        f" of {self._ref.table} ({going_on[0]}). Nothing was left behind. Accepted:"
+                        " again when it has ended; to delete that file if it was killed"
+                    )
+                self._check_there(old, " Nothing was left behind.")
+        except ValueError:
+            undo()
+            dependents.forget(self.session, dependent, folders)
+            raise
+        return Made(ref, files)
+
+    def _check_there(self, old: list[str], then: str) -> None:
+        gone = pinned.lost(self.session, self._snapshot, old)
+        if gone:
+            raise ValueError(
+                f"version {self._ref.version:,} of {self._ref.table} {pinned.needs(gone)}.{then}"
+                " Accepted: a newer version"
+            )
+
+
+def drop(session: SparkSession, one: Ref, *of: str, table: str | None = None) -> None:
+    """Delete the folder of a tag, or of a table of a branch, and its entries in registers.
+
+    The first commit says whose the folder is. It goes last, so that what a kill leaves is known.
+
+    Args:
+        of: folders in whose registers it stands, beside those of its files.
+        table: its name in the catalog, quoted; None where that does not have it.
+    """
+    snapshot = log.snapshot_of(session, dependents.relation(one.location))
+    # A table that was compacted or rewritten names files of its source as removed ones alone.
+    folders = dependents.roots(session, snapshot, has_removed=True)
+    if table is not None:
+        # Out of the catalog first: nobody is to find a table without files.
+        unregistered.unregister(session, table)
+    files, first = Files(session), dependents.first_commit(one.location)
+    of_log = f"{one.location}/{dependents.LOG}"
+    for folder, kept in ((one.location, of_log), (of_log, first)):
+        # Of a log the newest first: what is left of it can be read.
+        for path in (f"{folder}/{name}" for name in sorted(files.names(folder), reverse=True)):
+            if path != kept:
+                files.delete(path)
+    files.delete(one.location)
+    dependents.forget(session, Dependent(one.kind, one.name, one.location), [*of, *folders])

@@ -1,0 +1,1 @@
+"""Files written again: how rows lie in them changes, and no row."""
