@@ -51,7 +51,7 @@ test: machine $(VENV)/.dev jars databricks moto ## the tests that guard behaviou
 	$(PYTEST) -m "not slow" $(ARGS)
 
 .PHONY: test-unit
-test-unit: machine $(VENV)/.dev ## the tests that start no Spark: two minutes of a core; ARGS='tests/unit/ranges -k cover'
+test-unit: machine $(VENV)/.dev ## the tests that start no Spark: three minutes of a core; ARGS='tests/unit/ranges -k cover'
 	$(PYTEST) -m "not slow" $(if $(filter tests/%,$(ARGS)),,tests/unit) $(ARGS)
 
 .PHONY: test-full
@@ -115,7 +115,7 @@ bench-all-day: machine $(VENV)/.bench jars ## heap of a warm engine over 30 buil
 	$(BIN)/python benchmarks/all_day.py $(ARGS)
 
 .PHONY: chaos-merge
-chaos-merge: machine $(VENV)/.run jars ## ROUNDS (3) of merges killed and disturbed, kept by seed
+chaos-merge: machine $(VENV)/.dev jars ## ROUNDS (3) of merges killed and disturbed, kept by seed
 	$(BIN)/python benchmarks/chaos_merge.py --rounds $(ROUNDS)
 
 .PHONY: chaos-compaction
@@ -131,7 +131,7 @@ chaos-cluster: machine $(VENV)/.dev jars moto ## ROUNDS (3) of builds on a clust
 	PYTHONPATH=tests $(BIN)/python benchmarks/chaos_cluster.py --rounds $(ROUNDS) $(ARGS)
 
 .PHONY: bench-compaction-memory
-bench-compaction-memory: machine $(VENV)/.run jars ## peak memory of a compaction, by size of the bucket
+bench-compaction-memory: machine $(VENV)/.bench jars ## peak memory of a compaction, by size of the bucket
 	$(BIN)/python benchmarks/compaction_memory.py
 
 .PHONY: bench-ranges
@@ -231,8 +231,8 @@ $(VENV)/.dev: $(VENV)/.run
 	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[demo,dev,thrift]'
 	@touch $@
 
-$(VENV)/.bench: $(VENV)/.run
-	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[demo,bench]'
+$(VENV)/.bench: $(VENV)/.dev
+	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[demo,dev,thrift,bench]'
 	@touch $@
 
 # Environments of their own: dbt-databricks asks for an older dbt-spark than ours (<1.11), Iceberg

@@ -5,8 +5,7 @@ import java.util.BitSet;
 import java.util.List;
 
 /**
- * What the expression of an index says of texts. It is read as `plan/automata/reading.py` reads it,
- * and anything that is not written there is refused.
+ * What the expression of an index says of texts. Anything that is not written there is refused.
  *
  * <p>Not Java's own engine: a text from elsewhere could make that take for ever, and it cannot list
  * the words. Here each part of an expression is looked at once, with all places that it may begin at.

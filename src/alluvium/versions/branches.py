@@ -130,24 +130,23 @@ def make_table(session: SparkSession, branch: Branch, source: Point, name: tuple
                 f"{place} is not empty, and the branch {branch.name} did not make what is there;"
                 " accepted: to move that folder away, or another name for the branch"
             )
-        began = partial(_began, session, source)
+        assert source.version is not None
+        began = partial(_began, source.version)
         made, has_begun = refs.clone_for(session, branch.name, source, place, began)
     by_path = relation(place)
     # The first commit of a clone that Delta's command made is without progress.
     if not has_begun and base_of(session, by_path) is None:
-        of = Point(made.table, made.version)
-        numbers = _began(session, of, log.table_id(session, by_path))
+        of = log.state(session, made.table, made.version)
+        numbers = _began(made.version, *of, log.table_id(session, by_path))
         log.commit_transactions(session, by_path, numbers, committing.FOREVER)
     unregistered.register(session, table, place, managed=True)
     return True
 
 
-def _began(session: SparkSession, source: Point, table_id: str) -> dict[str, int]:
-    """The `txn` actions of a clone with this id: progress, and the version that it is of."""
-    assert source.version is not None
-    source_id, numbers = log.state(session, source.table, source.version)
+def _began(version: int, source_id: str, numbers: dict[str, int], table_id: str) -> dict[str, int]:
+    """As `Began`: progress, and the version that the clone is of."""
     carried = progress.of_clone(source_id, numbers, table_id)
-    return {**carried, f"{marks.BRANCH}{source_id}": source.version}
+    return {**carried, f"{marks.BRANCH}{source_id}": version}
 
 
 # What one holds ----------------------------------------------------------------------------------

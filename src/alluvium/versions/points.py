@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -28,10 +28,13 @@ class Point:
     Attributes:
         table: its name as SQL writes it, which may be a path's: delta.`file:/…`.
         version: None for the newest.
+        table_id: of the table's newest version, when this one was looked for. A table that is
+            dropped and made again has other rows in a version of the same number.
     """
 
     table: str
     version: int | None = None
+    table_id: str | None = field(default=None, compare=False)
 
     def sql(self) -> str:
         """The table at this version, as `from` has it."""
@@ -81,12 +84,14 @@ def resolve(
     if tag is not None:
         return Point(relation(find_tag(session, table_log.folder, tag, table.model).location))
     if version is not None:
-        return Point(table.name, _there(table, table_log, version))
-    if timestamp is not None:
-        return Point(table.name, _at(table, table_log, timestamp))
-    if batch is not None:
-        return Point(table.name, _of_batch(session, table, table_log, batch))
-    return Point(table.name, table_log.version)
+        found = _there(table, table_log, version)
+    elif timestamp is not None:
+        found = _at(table, table_log, timestamp)
+    elif batch is not None:
+        found = _of_batch(session, table, table_log, batch)
+    else:
+        found = table_log.version
+    return Point(table.name, found, str(table_log.snapshot.metadata().id()))
 
 
 def _there(table: Table, table_log: TableLog, version: int) -> int:

@@ -7,13 +7,12 @@ the catalog, is found from files alone, and goes with the table.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 
 from pyspark.sql import SparkSession
 
 from alluvium.delta.log import log
 from alluvium.delta.refs import clones, dependents, refs, unregistered
-from alluvium.delta.refs.clones import Made, Making
+from alluvium.delta.refs.clones import Began, Made, Making
 from alluvium.delta.refs.refs import Ref
 from alluvium.engine.files import Files
 from alluvium.names import did_you_mean, quoted
@@ -52,7 +51,7 @@ def tag(
     """
     if mistake := name_mistake(name):
         raise ValueError(mistake)
-    made = Making(session, point.table, point.version, "tag", name, message)
+    made = _making(session, point, "tag", name, message)
     location = refs.tag_folder(made.folder, name)
     there = refs.ref_in(session, location)
     if there is not None:
@@ -122,7 +121,7 @@ def clone_into(
     point: Point,
     to: tuple[str, str],
     message: str | None = None,
-    began: Callable[[str], Mapping[str, int]] | None = None,
+    began: Began | None = None,
     *,
     dry_run: bool = False,
 ) -> tuple[Made, bool]:
@@ -130,7 +129,6 @@ def clone_into(
 
     Args:
         to: schema and name of the new table.
-        began: as `clone_for` has it.
 
     Returns and raises what `clone_for` does, and ValueError where there is such a table.
     """
@@ -143,7 +141,7 @@ def clone_into(
         is_of = "" if there is None else f", {_said(there)}"
         raise ValueError(f"{table} is there already{is_of}; accepted: a name that nothing has")
     name = f"{in_schema}.{table_name}"
-    made = Making(session, point.table, point.version, "clone", name, message, began)
+    made = _making(session, point, "clone", name, message, began)
     is_left = there is not None and made.is_in(there)
     if not is_left and (is_known or not unregistered.is_free(session, location)):
         raise ValueError(_in_the_way(table, location, there, made.version, is_known=is_known))
@@ -166,18 +164,16 @@ def clone_for(
     branch: str,
     point: Point,
     location: str,
-    began: Callable[[str], Mapping[str, int]],
+    began: Began,
 ) -> tuple[Ref, bool]:
     """Make a table of a branch, in a folder that the catalog gets to know when it is complete.
 
-    began: by the new table's id, the numbers of its `txn` actions.
-
-    Returns what was made, and whether it has them: a clone by Delta's command has not.
+    Returns what was made, and whether it has the numbers of `began`: by Delta's command it has not.
 
     Raises:
         ValueError: files of that version are gone. Nothing was left behind.
     """
-    made = Making(session, point.table, point.version, "branch", branch, None, began)
+    made = _making(session, point, "branch", branch, None, began)
     done = made.make(
         location,
         lambda: made.clone(location),
@@ -185,6 +181,18 @@ def clone_for(
         False,
     )
     return done.ref, made.has_begun
+
+
+def _making(
+    session: SparkSession,
+    point: Point,
+    kind: str,
+    name: str,
+    message: str | None,
+    began: Began | None = None,
+) -> Making:
+    table, version, table_id = point.table, point.version, point.table_id
+    return Making(session, table, version, kind, name, message, began, table_id)
 
 
 def _said(there: Ref) -> str:

@@ -53,10 +53,10 @@ MODELS = {
     "doubled.sql": "select id * 2 as twice, v from {{ ref('contracted') }}",
     "odd.sql": "{{ config(alias='Select', materialized='table') }}"
     " select id as `group`, v as `a-column` from {{ ref('contracted') }}",
-    # At first its second column has no type.
+    # At first its second column has no type, and its third is not selected again.
     "Grown.sql": "{{ config(materialized='incremental', on_schema_change='append_new_columns') }}"
-    " select id, {{ 'v' if is_incremental() else 'null' }} as v from {{ ref('contracted') }}"
-    " where id = 0",
+    " select id, {{ 'v' if is_incremental() else 'null as v, 1' }} as"
+    " {{ 'v' if is_incremental() else 'w' }} from {{ ref('contracted') }} where id = 0",
     "reads_odd.sql": "select `group`, `a-column` from {{ ref('odd') }}",
 }
 
@@ -101,8 +101,8 @@ class TestNodes:
         after = history()
         assert len(after) > len(before)
         assert after[-len(before) :] == before
-        grown = project.run_sql("select id, v from {schema}_Marts.GROWN order by v", fetch="all")
-        assert grown == [(0, None), (0, "v0")]
+        grown = project.run_sql("select id, v, w from {schema}_Marts.GROWN order by v", fetch="all")
+        assert grown == [(0, None, 1), (0, "v0", None)]
         assert delta_rs.read(home, f"select code from {schema}.codes")["code"].tolist() == [1]
         assert delta_rs.read(home, f"select * from {schema}.twice").empty
         assert project.run_sql(

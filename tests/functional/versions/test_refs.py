@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import UTC
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -324,6 +325,17 @@ def test_points(spark: SparkSession) -> None:
         assert rows_of(spark, point.sql()) == made.versions[version]
     with pytest.raises(ValueError, match="pointed_shown never showed version 4 of pointed"):
         resolve(spark, shown, batch=3)
+    # What another session commits behind that look is not in the clone; a table that is dropped and
+    # made again has other rows under that number.
+    looked = resolve(spark, table, version=1)
+    made.insert(900)
+    refs.clone(spark, looked, "pointed_copy", schema="versions")
+    assert rows_of(spark, "versions.pointed_copy") == made.versions[1]
+    spark.sql(f"drop table {made.name}")
+    Kept(spark, "pointed").insert(7)
+    for verb in (refs.tag, partial(refs.clone, schema="versions")):
+        with pytest.raises(ValueError, match=f"{made.name} was made again meanwhile"):
+            verb(spark, looked, "pointed_late")
 
 
 @pytest.fixture(scope="module")

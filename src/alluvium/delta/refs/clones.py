@@ -28,6 +28,10 @@ _ANY_AGE = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRete
 _LOG_LIVES, _FOREVER = "delta.logRetentionDuration", "interval 36500 days"
 
 
+# By the id of a table, its `txn` actions and the id of its clone: those of the clone.
+Began = Callable[[str, dict[str, int], str], Mapping[str, int]]
+
+
 @dataclass(frozen=True)
 class Made:
     """What was made, or would be.
@@ -47,13 +51,17 @@ class Making(jvm.SessionCopy):
         table: of which it is.
         version: None for the newest.
         kind, name, message: as `Ref` has them.
-        began: by the new table's id, the numbers of its `txn` actions.
+        began: as `Began`.
+        table_id: of the table's newest version, where it is known.
 
     Attributes:
         folder: of the table that it is of.
         version: of that table.
         is_committed, is_registered: whether its log and its entry in the catalog are there.
         has_begun: whether its log has the `txn` actions that it begins with.
+
+    Raises:
+        ValueError: the table has another id by now. A version of the same number has other rows.
     """
 
     def __init__(
@@ -64,16 +72,20 @@ class Making(jvm.SessionCopy):
         kind: str,
         name: str,
         message: str | None,
-        began: Callable[[str], Mapping[str, int]] | None = None,
+        began: Began | None = None,
+        table_id: str | None = None,
     ) -> None:
         super().__init__(session)
         self._snapshot = log.snapshot_of(session, table, version)
-        self.folder = log.qualified(self._snapshot.deltaLog())
+        of = self._snapshot.deltaLog()
+        if table_id not in (None, str(of.unsafeVolatileSnapshot().metadata().id())):
+            raise ValueError(f"{table} was made again meanwhile, so nothing was done")
+        self.folder = log.qualified(of)
         author = str(session.sparkContext.sparkUser())
         self.version = int(self._snapshot.version())
         self._table, self._began = table, began
         self._properties = {_LOG_LIVES: _FOREVER} if kind == "branch" else {}
-        commit = commit_id(session, self._snapshot.deltaLog(), self.version)
+        commit = commit_id(session, of, self.version)
         self._ref = Ref(kind, name, "", table, self.version, message, author, None, commit)
         self.is_committed = self.is_registered = self.has_begun = False
 
@@ -109,7 +121,8 @@ class Making(jvm.SessionCopy):
         self.set(committing.COMMIT_METADATA, json.dumps({marks.REF_NOTE: note}))
         if cloning.is_plain(self._snapshot):
             table_id = str(uuid4())
-            numbers = {} if self._began is None else self._began(table_id)
+            began = self._began
+            numbers = {} if began is None else began(*log.numbers(self._snapshot), table_id)
             files = cloning.clone(
                 self,
                 self._snapshot,

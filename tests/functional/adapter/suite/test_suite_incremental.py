@@ -8,6 +8,7 @@ from dbt.tests.adapter.incremental import (
     test_incremental_predicates,
     test_incremental_unique_id,
 )
+from dbt.tests.util import run_dbt
 
 
 class TestMergeExcludeColumns(test_incremental_merge_exclude_columns.BaseMergeExcludeColumns):
@@ -73,3 +74,10 @@ class TestIncrementalUniqueKey(test_incremental_unique_id.BaseIncrementalUniqueK
     @pytest.fixture(scope="class")
     def project_config_update(self):
         return {"models": {"+incremental_strategy": "merge"}}
+
+    def fail_to_build_inc_missing_unique_key_column(self, incremental_model_name):
+        """A key that is not selected is told before the table is made, not by its second run."""
+        run_dbt(["seed", "--select", "seed", "--full-refresh"])
+        model = ["run", "--select", incremental_model_name, "--full-refresh"]
+        result = run_dbt(model, expect_pass=False).results[0]
+        return result.status, result.message

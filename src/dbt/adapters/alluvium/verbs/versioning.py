@@ -102,12 +102,7 @@ class Versioning(Publishing):
         """
         of, name = source.stored.render(), (str(target.schema), str(target.identifier))
         with self._working(f"{target.render()} is not cloned") as session:
-            point = Point(of, log.version(session, of))
-
-            def began(table_id: str) -> Mapping[str, int]:
-                return progress.of_clone(*log.state(session, of, point.version), table_id)
-
-            _, has_begun = refs.clone_into(session, point, name, began=began)
+            _, has_begun = refs.clone_into(session, Point(of), name, began=progress.of_clone)
             if not has_begun:  # Delta's own command made it
                 progress.copy(session, of, target.render())
 
