@@ -52,6 +52,20 @@ def test_nothing() -> None:
     assert {total.pop("version"), *total.values()} == {7, 0}
 
 
+def test_a_removal_beside_another_vector() -> None:
+    """Vacuum takes an old vector of a file that is live with a newer one."""
+    actions = [
+        action(1, "a", True, vector="v1"),
+        action(2, "a", False, vector="v1"),
+        action(2, "a", True, vector="v2"),
+        action(3, "a", False, vector="v1", is_change=False),
+        action(3, "b", False, vector="v1", is_change=False),
+        action(4, "a", False, vector="v2"),
+    ]
+    _, totals = run(actions, [1, 2, 3, 4])
+    assert [one["blocks"] for one in totals] == [1, 1, 1, 0]
+
+
 def test_a_block_comes_changes_and_goes() -> None:
     changes, totals = run(
         [
@@ -248,6 +262,7 @@ def test_many_actions_take_little_time() -> None:
             "is_add": [True] * 100_000,
             "rows": [1] * 100_000,
             "deleted": [0] * 100_000,
+            "vector": pa.nulls(100_000, pa.string()),
             "bytes": [1] * 100_000,
             "is_change": [True] * 100_000,
             "is_older": [False] * 100_000,

@@ -30,7 +30,8 @@ _ACTIONS = (
 # And what `TableLog` does.
 _FILE = (
     "struct<path:string, size:bigint, dataChange:boolean, stats:string,"
-    " deletionVector:struct<cardinality:bigint>>"
+    " deletionVector:struct<storageType:string, pathOrInlineDv:string, offset:int,"
+    " cardinality:bigint>>"
 )
 _LINES = (
     "commitInfo struct<timestamp:bigint, inCommitTimestamp:bigint, operation:string,"
@@ -39,12 +40,18 @@ _LINES = (
     f" add {_FILE}, remove {_FILE},"
     " metaData struct<id:string>, txn struct<appId:string, version:bigint>"
 )
+# NULL without one.
+_VECTOR = (
+    "{0}deletionVector.storageType || {0}deletionVector.pathOrInlineDv || '@'"
+    " || coalesce(string({0}deletionVector.offset), '')"
+)
 _COLUMNS = (
     "bigint(left(_metadata.file_name, 20)) as version",
     "coalesce(add.path, remove.path) as path",
     "add is not null as is_add",
     "bigint(get_json_object(coalesce(add.stats, remove.stats), '$.numRecords')) as rows",
     "coalesce(add.deletionVector.cardinality, remove.deletionVector.cardinality, 0) as deleted",
+    f"coalesce({_VECTOR.format('add.')}, {_VECTOR.format('remove.')}) as vector",
     "coalesce(add.size, remove.size) as bytes",
     "coalesce(add.dataChange, remove.dataChange, false) as is_change",
     "false as is_older",
@@ -227,6 +234,7 @@ class TableLog:
             "true as is_add",
             "bigint(get_json_object(stats, '$.numRecords')) as rows",
             "coalesce(deletionVector.cardinality, 0) as deleted",
+            f"{_VECTOR.format('')} as vector",
             "size as bytes",
             "false as is_change",
             "true as is_older",

@@ -22,6 +22,7 @@ ACTIONS = pa.schema(
         ("is_add", pa.bool_()),
         ("rows", pa.int64()),  # with those that a deletion vector hides; NULL: the log does not say
         ("deleted", pa.int64()),
+        ("vector", pa.string()),  # what its deletion vector is; NULL without one
         ("bytes", pa.int64()),
         ("is_change", pa.bool_()),  # of the table's rows
         ("is_older", pa.bool_()),  # of a checkpoint: an older commit brought the file
@@ -148,6 +149,7 @@ def _events(before: pa.Table, actions: pa.Table, sizes: pa.Table) -> dict[str, A
     is_add = np.concatenate([np.ones(known, bool), _flags(actions["is_add"])])
     # Of two actions of a commit on one path the removal comes first.
     order = np.lexsort((is_add, versions, code))
+    order = order[~_of_others(code[order], is_add[order], _vectors(known, actions)[order])]
     code, versions, is_add = code[order], versions[order], is_add[order]
     files = len(encoded.dictionary)
     rows = _of_file(files, code, joined("rows")[order])
@@ -187,6 +189,19 @@ def _events(before: pa.Table, actions: pa.Table, sizes: pa.Table) -> dict[str, A
         "bytes_uncompressed": _times(gone, uncompressed[code])[shown],
         "is_change": is_change[shown],
     }
+
+
+def _vectors(known: int, actions: pa.Table) -> npt.NDArray[np.int64]:
+    """Numbers of vectors: -1 for none, -2 for those of `known` blocks, which nobody says."""
+    found = actions["vector"].combine_chunks().dictionary_encode().indices.fill_null(-1)
+    return np.concatenate([np.full(known, -2), found.to_numpy()])
+
+
+def _of_others(code: npt.NDArray[np.int64], is_add: Any, vectors: Any) -> npt.NDArray[np.bool_]:
+    """Removals of a file beside a vector that it does not have: to Delta that is another file."""
+    place = np.maximum.accumulate(np.where(is_add, np.arange(len(code)), -1))
+    has = np.where((place >= 0) & (code[place] == code), vectors[place], -2)
+    return np.asarray(~is_add & (has != -2) & (has != vectors))
 
 
 def _brought_by(actions: pa.Table) -> Numbers:
