@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from alluvium.engine import EngineError
@@ -53,6 +54,14 @@ def place(env: Mapping[str, str]) -> Path | None:
     return None if found is None else Path(found)
 
 
+@lru_cache(maxsize=1)
+def _version(path: Path, changed: int, env: tuple[tuple[str, str], ...]) -> tuple[int, str]:
+    """What a Java says of itself. dbt's parser asks, and then who starts it: a JVM each time."""
+    command = [str(path), "-version"]
+    ran = subprocess.run(command, env=dict(env), capture_output=True, text=True, timeout=60)
+    return parse_version(ran.stderr + ran.stdout)
+
+
 def check(env: Mapping[str, str] | None = None) -> Java:
     """Find the Java that Spark will start: ``JAVA_HOME`` if it is set, else the first on ``PATH``.
 
@@ -74,10 +83,7 @@ def check(env: Mapping[str, str] | None = None) -> Java:
         raise JavaError(f"Java was not found (JAVA_HOME is not set, PATH has none): {needed}.")
     origin = f"JAVA_HOME ({home})" if home else f"PATH ({path})"
     try:
-        ran = subprocess.run(
-            [path, "-version"], env=dict(env), capture_output=True, text=True, timeout=60
-        )
-        feature, version = parse_version(ran.stderr + ran.stdout)
+        feature, version = _version(path, path.stat().st_mtime_ns, tuple(env.items()))
     except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
         raise JavaError(f"The Java of {origin} does not run ({problem}): {needed}.") from problem
     if feature not in ACCEPTED:
