@@ -295,3 +295,7 @@ def test_a_lost_metastore(servers: Cluster, project: PlacedProject) -> None:
     given = "{models: [orders_wap]}"
     assert not project.try_dbt("run-operation", "alluvium.fsck", "--args", given).success
     assert project.said(gone.rpartition("/")[2]), project.lines
+    project.operate("recover", models=["orders_wap"], dry_run=False)
+    project.operate("fsck", models=["orders_wap"])
+    project.dbt("build", "-s", "orders_wap+")
+    assert project.rows("orders") == project.rows("orders_wap") == rows

@@ -79,3 +79,7 @@ def test_a_small_project(project: PlacedProject, monkeypatch: pytest.MonkeyPatch
     given = "{models: [orders_wap]}"
     assert not project.try_dbt("run-operation", "alluvium.fsck", "--args", given).success
     assert project.said(Path(gone_file).name), project.lines
+    project.operate("recover", models=["orders_wap"], dry_run=False)
+    project.operate("fsck", models=["orders_wap"])
+    project.dbt("build", "-s", "orders_wap+")
+    assert project.rows("orders") == project.rows("orders_wap") == after

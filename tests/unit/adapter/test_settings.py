@@ -39,7 +39,11 @@ def node(kind: str, meta: Any, **config: Any) -> Any:
         ("source", {"alluvium_steam": {}}, "not known on a source; accepted: alluvium_stream"),
         ("model", {"alluvium_merge": {}}, "meta.alluvium_merge needs the dbt package `alluvium`"),
         ("model", {"alluvium_tier": "hot"}, "meta.alluvium_tier needs the dbt package `alluvium`"),
-        ("model", {"alluvium_layout": {"sortby": "a"}}, "items: meta.alluvium_layout.sortby"),
+        (
+            "model",
+            {"alluvium_layout": {"sortby": "a"}},
+            "items: meta.alluvium_layout: unknown key sortby",
+        ),
         ("source", {"alluvium_stream": {"format": "xml"}}, "raw.items: alluvium_stream.format"),
     ],
 )

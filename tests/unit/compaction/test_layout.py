@@ -9,6 +9,7 @@ import pytest
 
 from alluvium.plan.layout.errors import LayoutError
 from alluvium.plan.layout.settings import Layout, parse_layout
+from alluvium.schema import shown
 
 HOUR, DAY = 3600.0, 86400.0
 
@@ -18,7 +19,7 @@ def mistakes(block: Any) -> list[str]:
         parse_layout("logs", block)
     assert str(caught.value).startswith("logs: meta.alluvium_layout")
     assert all(mistake in str(caught.value) for mistake in caught.value.mistakes)
-    return caught.value.mistakes
+    return [line.removeprefix("meta.alluvium_layout.") for line in caught.value.mistakes]
 
 
 def test_least() -> None:
@@ -163,9 +164,9 @@ WRONG: list[tuple[str, Any, str]] = [
     *(("quiet_after", value, "auto, or a number of minutes, hours, days or weeks, such as 6 hours")
       for value in (6, True, "6", "6h", "6 hour ago", "0 hours", "-1 hours", "1.5 hours")),
     *(("quiet_after", value, "auto, or a number") for value in ("1 month", "6  hours", "Auto", [])),
-    *(("retain", value, "a number of minutes, hours, days or weeks, such as 6 hours")
+    *(("retain", value, "a number of minutes, hours, days or weeks, such as 15 minutes")
       for value in ("auto", 30, "30", "30d", "1 month", "-1 days", "0 days", True, [])),
-    *(("bucket_by.column", value, "a column") for value in (5, "", " ", ["day"], True)),
+    *(("bucket_by.column", value, "a text") for value in (5, "", " ", ["day"], True)),
     *(("bucket_by.window", value, "hour, day, week, month")
       for value in ("year", "days", 1, True, ["day"], {"day": 1})),
 ]  # fmt: skip
@@ -187,7 +188,7 @@ def test_a_mistake_names_key_value_and_what_is_accepted(
     key: str, value: Any, accepted: str
 ) -> None:
     [mistake] = mistakes(with_value(key, value))
-    assert mistake.startswith(f"{key}: {value!r}; accepted: {accepted}")
+    assert mistake.startswith(f"{key}: {shown(value)} is not accepted; accepted: {accepted}")
 
 
 @pytest.mark.parametrize(
@@ -195,10 +196,10 @@ def test_a_mistake_names_key_value_and_what_is_accepted(
     [
         (
             "sort",
-            "sort_by, target_rows, target_bytes, fan_in, quiet_after, retain, budget,"
-            " max_memory, curve, partial_progress, index,",
+            "sort_by, bucket_by, target_rows, target_bytes, fan_in, quiet_after, retain, budget,"
+            " max_memory, curve, partial_progress, index",
         ),
-        ("Sort_By", "index, bucket_by"),
+        ("Sort_By", "sort_by, bucket_by"),
         (5, "sort_by"),
         ("bucket_by.columns", "column, window"),
     ],
@@ -206,7 +207,9 @@ def test_a_mistake_names_key_value_and_what_is_accepted(
 def test_an_unknown_key_is_named_with_those_that_are_known(key: Any, accepted: str) -> None:
     block = with_value(key, 1) if isinstance(key, str) else {"sort_by": "a", key: 1}
     [mistake] = mistakes(block)
-    assert mistake.startswith(f"{key}: unknown key; accepted: ")
+    of, _, unknown = str(key).rpartition(".")
+    place = f"{of or 'meta.alluvium_layout'}: unknown key {unknown}; accepted: "
+    assert mistake.startswith(place)
     assert accepted in mistake
 
 
@@ -241,13 +244,14 @@ def test_a_budget_that_is_too_small_names_the_least_one_to_write(
 @pytest.mark.parametrize("block", [None, "a", ["a"], 5, True])
 def test_what_is_no_mapping_is_refused(block: Any) -> None:
     [mistake] = mistakes(block)
-    assert mistake.startswith(f"{block!r} is not a mapping; accepted keys: sort_by")
+    said = f"meta.alluvium_layout: {shown(block)} is not a mapping; accepted keys: sort_by"
+    assert mistake.startswith(said)
 
 
 @pytest.mark.parametrize("value", ["day", ["day"], 5, True, ""])
 def test_a_part_that_is_no_mapping_is_refused(value: Any) -> None:
     [mistake] = mistakes({"sort_by": "a", "bucket_by": value})
-    assert mistake.startswith(f"bucket_by: {value!r} is not a mapping; accepted keys: ")
+    assert mistake.startswith(f"bucket_by: {shown(value)} is not a mapping; accepted keys: ")
 
 
 @pytest.mark.parametrize("block", [{}, {"fan_in": 4}, {"sort_by": None}])
@@ -262,7 +266,7 @@ def test_a_bucket_needs_its_column_and_its_window(
     absent: dict[str, Any], given: dict[str, Any]
 ) -> None:
     found = mistakes({"sort_by": "a", "bucket_by": absent | given})
-    said = {"column": "a timestamp or partition column", "window": "hour, day, week, month"}
+    said = {"column": "a partition column", "window": "hour, day, week, month"}
     assert found == [
         f"bucket_by.{key}: missing; accepted: {said[key]}" for key in said if key not in given
     ]
@@ -278,7 +282,7 @@ def test_every_mistake_at_once() -> None:
             "quiet_after": "soon",
             "retain": "ever",
             "budget": -1,
-            "max_memory": "5",
+            "max_memory": "5 MB",
             "curve": "hilbert",
             "partial_progress": "no",
             "index": True,
@@ -286,11 +290,13 @@ def test_every_mistake_at_once() -> None:
         }
     )
     named = {mistake.partition(":")[0] for mistake in found}
+    unknown = {mistake.split(" ")[3] for mistake in found if "unknown key" in mistake}
+    assert unknown == {"sortby;", "size;"}
     assert named == {
-        "sortby", "sort_by", "target_rows", "target_bytes", "fan_in", "quiet_after",
+        "meta.alluvium_layout", "sort_by", "target_rows", "target_bytes", "fan_in", "quiet_after",
         "retain", "budget", "max_memory", "curve", "partial_progress", "index",
         "bucket_by.column",
-        "bucket_by.size", "bucket_by.window",
+        "bucket_by", "bucket_by.window",
     }  # fmt: skip
     assert len(found) == len(named)
 

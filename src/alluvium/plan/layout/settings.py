@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from alluvium.names import bare, did_you_mean
+from alluvium import schema
+from alluvium.names import bare
 from alluvium.plan.layout import zorder
 from alluvium.plan.layout.errors import LayoutError
 
 MIB = 2**20
+META = "alluvium_layout"
 _HOUR, _DAY = 3600.0, 86400.0
 LEXICAL, ZORDER = "lexical", "zorder"
 WINDOWS = {"hour": _HOUR, "day": _DAY, "week": 7 * _DAY, "month": 30 * _DAY}
@@ -133,132 +135,68 @@ def parse_layout(model: str, block: Any) -> Layout:
     Raises:
         LayoutError: with every mistake: the key, the value and what is accepted.
     """
-    mistakes: list[str] = []
-    rules = {
-        "sort_by": _columns,
-        "target_rows": _whole(1),
-        "target_bytes": size_of,
-        "fan_in": _whole(2, 1000),
-        "quiet_after": _quiet_after,
-        "retain": duration,
-        "budget": size_of,
-        "max_memory": _memory,
-        "curve": _one_of((LEXICAL, ZORDER)),
-        "partial_progress": _flag,
-        "index": _no_or_columns,
+    given = _without_nulls(block)
+    rule = schema.settings()["model"][META]
+    mistakes = schema.mistakes(f"meta.{META}", given, rule)
+    if isinstance(given, Mapping) and "sort_by" not in given:
+        # Without an adapter a layout of buckets alone is one.
+        mistakes.append(f"meta.{META}.sort_by: missing; accepted: a column, or a list of columns")
+    if mistakes:
+        raise LayoutError(model, mistakes)
+    bucket = given.get("bucket_by", {})
+    found: dict[str, Any] = {
+        key: _READ.get(key, lambda value: value)(value)
+        for key, value in given.items()
+        if key not in ("bucket_by", "retain")  # which is read in SQL alone, by what drops buckets
     }
-    found = _mapping("", block, {**rules, "bucket_by": None}, mistakes)
-    of_bucket = {"column": _column, "window": _one_of(WINDOWS)}
-    if isinstance(block, Mapping):
-        if block.get("bucket_by") is not None:
-            bucket = _mapping("bucket_by.", block["bucket_by"], of_bucket, mistakes)
-            found |= {"bucket_column": bucket.get("column"), "window": bucket.get("window")}
-        if block.get("sort_by") is None:
-            mistakes.append("sort_by: missing; accepted: a column, or a list of columns")
-        if "retain" in found and block.get("bucket_by") is None:
-            mistakes.append(
-                f"retain: {block['retain']!r}: whole buckets are dropped, and without bucket_by"
-                " there is one; accepted: with bucket_by"
-            )
-        if isinstance(block.get("bucket_by"), Mapping):
-            missing = [key for key in of_bucket if block["bucket_by"].get(key) is None]
-            said = {"column": "a timestamp or partition column", "window": ", ".join(WINDOWS)}
-            mistakes += [f"bucket_by.{key}: missing; accepted: {said[key]}" for key in missing]
-    if found.get("curve") == ZORDER and "sort_by" in found:
-        count = len(found["sort_by"])
-        if not zorder.FEWEST <= count <= zorder.MOST:
-            mistakes.append(
-                f"curve: 'zorder' with {count} in sort_by; accepted: zorder with"
-                f" {zorder.FEWEST} to {zorder.MOST} columns, or lexical"
-            )
+    if mistakes := [f"meta.{META}.{line}" for line in _across(given, found)]:
+        raise LayoutError(model, mistakes)
+    if bucket:
+        found |= {"bucket_column": bare(bucket["column"]), "window": bucket["window"]}
+    return Layout(**found)
+
+
+def _without_nulls(block: Any) -> Any:
+    """A key of YAML that says nothing is as if it were not there."""
+    if not isinstance(block, Mapping):
+        return block
+    return {key: _without_nulls(value) for key, value in block.items() if value is not None}
+
+
+def _across(given: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+    """Mistakes that no key makes by itself: `given` as it was written, `found` as it is read."""
+    for key in ("sort_by", "index"):
+        names = [name.lower() for name in found.get(key, ())]
+        if len(set(names)) < len(names):
+            yield f"{key}: {schema.shown(given[key])} is not accepted; accepted: each column once"
+    if "retain" in given and "bucket_by" not in given:
+        yield (
+            f"retain: {given['retain']!r}: whole buckets are dropped, and without bucket_by there"
+            " is one; accepted: with bucket_by"
+        )
+    if found.get("max_memory", MIB) < MIB:
+        yield (
+            f"max_memory: {schema.shown(given['max_memory'])} is not accepted; accepted: at least"
+            " 1 MiB"
+        )
+    count = len(found["sort_by"])
+    if found.get("curve") == ZORDER and not zorder.FEWEST <= count <= zorder.MOST:
+        yield (
+            f"curve: 'zorder' with {count} in sort_by; accepted: zorder with {zorder.FEWEST} to"
+            f" {zorder.MOST} columns, or lexical"
+        )
     fits = max(found.get("fan_in", Layout.fan_in), 2 * _LEAST_FULL)
     least = fits * found.get("target_bytes", Layout.target_bytes) // 2
     if found.get("budget", least) < least:
         # So that every merge of small fragments fits in.
-        mistakes.append(
-            f"budget: {block['budget']!r}; accepted: at least {_in_bytes(least)}, which are fan_in"
+        yield (
+            f"budget: {given['budget']!r}; accepted: at least {_in_bytes(least)}, which are fan_in"
             f" / 2 full fragments by target_bytes, and at least {_LEAST_FULL}"
         )
-    if mistakes:
-        raise LayoutError(model, mistakes)
-    found.pop("retain", None)  # read in SQL alone, by the operation that drops old buckets
-    return Layout(**found)
-
-
-def _mapping(
-    where: str, given: Any, rules: Mapping[str, Any], mistakes: list[str]
-) -> dict[str, Any]:
-    """The values by their rules; a key without a rule is left to the caller."""
-    accepted = ", ".join(rules)
-    if not isinstance(given, Mapping):
-        of = f"{where.removesuffix('.')}: " if where else ""
-        mistakes.append(f"{of}{given!r} is not a mapping; accepted keys: {accepted}")
-        return {}
-    found = {}
-    for key, value in given.items():
-        if key not in rules:
-            mistakes.append(
-                f"{where}{key}: unknown key; accepted: {accepted}{did_you_mean(key, rules)}"
-            )
-        elif rules[key] is not None and value is not None:
-            try:
-                found[key] = rules[key](value)
-            except ValueError as error:
-                mistakes.append(f"{where}{key}: {value!r}; accepted: {error}")
-    return found
-
-
-def _column(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError("a column")
-    return bare(value)
 
 
 def _columns(value: Any) -> tuple[str, ...]:
-    columns = [value] if isinstance(value, str) else value
-    if not isinstance(columns, Sequence) or not columns:
-        raise ValueError("a column, or a list of columns")
-    if not all(isinstance(column, str) and column.strip() for column in columns):
-        raise ValueError("a column, or a list of columns")
-    names = tuple(bare(column) for column in columns)
-    if len({name.lower() for name in names}) < len(names):
-        raise ValueError("each column once")
-    return names
-
-
-def _no_or_columns(value: Any) -> tuple[str, ...]:
-    if value is False:
-        return ()
-    try:
-        return _columns(value)
-    except ValueError as error:
-        raise ValueError(f"false, {error}") from error
-
-
-def _one_of(values: Sequence[str] | Mapping[str, Any]) -> Any:
-    def rule(value: Any) -> str:
-        if not isinstance(value, str) or value not in values:
-            raise ValueError(", ".join(values))
-        return str(value)
-
-    return rule
-
-
-def _flag(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("true, false")
-    return value
-
-
-def _whole(least: int, most: int = 2**53) -> Any:
-    limits = f"from {least} to {most}"
-
-    def rule(value: Any) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise ValueError(f"a whole number {limits}")
-        return value
-
-    return rule
+    return tuple(map(bare, [value] if isinstance(value, str) else value or ()))
 
 
 def size_of(value: Any) -> int:
@@ -275,25 +213,17 @@ def _in_bytes(size: int) -> str:
     return f"{size // _BYTES[units[-1]]} {units[-1]}" if units else f"{size} bytes"
 
 
-def _memory(value: Any) -> int:
-    size = size_of(value)
-    if size < MIB:
-        raise ValueError("at least 1 MiB")
-    return size
-
-
-def _quiet_after(value: Any) -> float | None:
-    if value == "auto":
-        return None
-    try:
-        return duration(value)
-    except ValueError as error:
-        raise ValueError(f"auto, or {error}") from error
-
-
 def duration(value: Any) -> float:
     """Seconds."""
     match = _DURATION.fullmatch(str(value))
     if not match:
         raise ValueError("a number of minutes, hours, days or weeks, such as 6 hours")
     return int(match[1]) * _SECONDS[match[2]]
+
+
+# How the values of keys are read; the others are as they are.
+_READ: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("sort_by", "index"), _columns),
+    **dict.fromkeys(("target_bytes", "budget", "max_memory"), size_of),
+    "quiet_after": lambda value: None if value == "auto" else duration(value),
+}

@@ -25,12 +25,10 @@ from alluvium.plan.layout.generated import (
     generated_column,
     with_time,
 )
-from alluvium.plan.layout.settings import Layout, parse_layout
-from alluvium.schema import shown
+from alluvium.plan.layout.settings import META, Layout, parse_layout
 from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.named import partitions
 
-META = "alluvium_layout"
 _log = AdapterLogger("Alluvium")
 
 
@@ -42,16 +40,10 @@ def mistakes(models: Iterable[Mapping[str, Any]]) -> list[str]:
         meta = config.get("meta") or {}
         if META not in meta:
             continue
-        if not isinstance(meta[META], Mapping):
-            found.append(
-                f"{model['name']}: meta.{META}: {shown(meta[META])} is not a mapping;"
-                " accepted: a mapping of keys, with sort_by"
-            )
-            continue
         try:
             layout = parse_layout(model["name"], meta[META])
         except LayoutError as error:
-            found += [f"{error.model}: meta.{META}.{mistake}" for mistake in error.mistakes]
+            found += [f"{error.model}: {mistake}" for mistake in error.mistakes]
             continue
         partition_by = partition_columns(config.get("partition_by"))
         properties = config.get("tblproperties") or {}
