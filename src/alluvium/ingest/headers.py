@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+# None or blank for a column without a name.
+Names = Sequence[str | None]
+
 
 class HeaderError(ValueError):
     """The columns of a header cannot be told to be those of the schema."""
 
 
-def places(header: Sequence[str | None], schema: Sequence[str]) -> list[int | None]:
+def places(header: Names, schema: Sequence[str]) -> list[int | None]:
     """The place of each of the schema's columns in a header; None where it is not there.
 
     Names are compared as Spark compares columns, whatever their case, and without the blanks around
@@ -18,14 +21,14 @@ def places(header: Sequence[str | None], schema: Sequence[str]) -> list[int | No
     without one name and with an unknown one may have renamed it. It is refused.
 
     Args:
-        header: Names in the file; None or blank for a column without a name.
+        header: Names in the file.
         schema: Names of the schema's columns.
 
     Raises:
         HeaderError: The header names a column twice, has none of the schema's columns, or has
             unknown names in place of some of them.
     """
-    names = [_plain(name or "") for name in header]
+    names = [_plain(name) for name in header]
     wanted = [_plain(name) for name in schema]
     twice = [name for name, plain in zip(schema, wanted, strict=True) if names.count(plain) > 1]
     if twice:
@@ -47,11 +50,11 @@ def places(header: Sequence[str | None], schema: Sequence[str]) -> list[int | No
     return found
 
 
-def unnamed(header: Sequence[str | None], schema: Sequence[str]) -> list[str]:
-    """The columns of a header that the schema does not name."""
+def unnamed(header: Names, schema: Names) -> list[str]:
+    """The columns of a header that the schema, or another header, does not name."""
     wanted = [_plain(name) for name in schema]
-    return [str(name).strip() for name in header if _plain(name or "") not in ("", *wanted)]
+    return [str(name).strip() for name in header if _plain(name) not in ("", *wanted)]
 
 
-def _plain(name: str) -> str:
-    return name.strip().lower()
+def _plain(name: str | None) -> str:
+    return (name or "").strip().lower()

@@ -25,7 +25,7 @@ from alluvium.ingest.landing import Landed, may_be_listed, replaced, triggers, u
 from alluvium.ingest.ledger import Ledger
 from alluvium.ingest.naming import base_of, began_at, naming, renamed, taken_along
 from alluvium.ingest.options import ARCHIVE, CLEANS
-from alluvium.ingest.parsing import unnamed_columns
+from alluvium.ingest.parsing import header_names, named_columns
 from alluvium.ingest.spec import SpecError, StreamError, real
 from alluvium.paths import LOCAL, Place, name_of
 from alluvium.plan.versions import arrivals
@@ -49,6 +49,10 @@ _COMMITS = 100
 # So many names can prune the table's files by their bounds.
 _PRUNING = 1000
 _SHOWN = 5
+# What it means that a header has a column, or misses one.
+_UNNAMED = "The schema does not name it: its values stay in `_value` alone"
+_ABSENT = "It is NULL for the events of such files"
+_ELSEWHERE = "Fields may have other places in `_value` now: see `_headers`"
 
 
 class Intake:
@@ -100,7 +104,7 @@ class Intake:
                 f"source {source}: {CLEANS}: {listed(self._stay, _SHOWN)}: stays where it is"
             )
         if self._source.headers:
-            found += self._new_columns()
+            found += self._changed_columns()
         if others := replaced(self._landed, self._ledger.read):
             self._ledger.note(self._files, {file.name: file.stamp for file in others}, set())
             names = listed([file.name for file in others], _SHOWN)
@@ -110,18 +114,20 @@ class Intake:
             )
         return found
 
-    def _new_columns(self) -> list[str]:
-        """Columns that came later in headers of csv files and that the schema does not name."""
-        feed = self._source.feed
-        files = {
-            column: name_of(file)
+    def _changed_columns(self) -> list[str]:
+        """Columns that come or go in headers of csv files, each told once."""
+        feed, session = self._source.feed, self._session
+        schema = named_columns(session, feed)
+        headers = [
+            (name_of(file), header_names(session, feed, header))
             for header, file in self._source.headers.items()
-            for column in unnamed_columns(self._session, feed, header)
-        }
+        ]
+        new, gone = self._ledger.changed_columns(self._files, headers, schema)
+        came, went = (_UNNAMED, _ABSENT) if schema else (_ELSEWHERE, _ELSEWHERE)
+        where = f"source {feed.spec.source}: the header of"
         return [
-            f"source {feed.spec.source}: the header of {files[column]} has a new column {column}. "
-            "The schema does not name it: its values stay in `_value` alone"
-            for column in self._ledger.new_columns(self._files, files)
+            *(f"{where} {file} has a new column {name}. {came}" for name, file in new.items()),
+            *(f"{where} {file} misses the column {name}. {went}" for name, file in gone.items()),
         ]
 
     def events(self) -> DataFrame:

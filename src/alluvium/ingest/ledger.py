@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 
 from alluvium.engine.files import Files
+from alluvium.ingest.headers import Names, unnamed
 from alluvium.ingest.landing import Landed, Stamp
 from alluvium.ingest.spec import StreamError
 
 _ENTRY = re.compile(r"(\d+)(\.all|\.planned|)")
 _PLANNED = ".planned"
 _ALL = ".all"
+# What else `.all` has.
+_REST = ("base", "root", "unnamed", "absent")
 # So many commits are noted apart before all are noted in one file: those of a run, and of runs.
 _APART_IN_A_RUN = 100
 _APART = 10
@@ -41,6 +44,7 @@ class Ledger:
         root: The place of the checkpoint when that was noted.
         is_new: Whether nothing of it was written yet.
         unnamed: The columns in headers that the schema did not name; None before a file was read.
+        absent: The columns that a header missed; None before that was looked at.
     """
 
     folder: str
@@ -51,6 +55,7 @@ class Ledger:
     base: str | None = None
     root: str | None = None
     unnamed: list[str] | None = None
+    absent: list[str] | None = None
     is_new: bool = True
 
     def begin_at(self, files: Files, base: str, root: str) -> None:
@@ -59,14 +64,27 @@ class Ledger:
             self.base, self.root = base, root
             self.save(files)
 
-    def new_columns(self, files: Files, unnamed: Iterable[str]) -> list[str]:
-        """Note columns that the schema does not name; the new ones, but for those of the start."""
-        new = sorted(set(unnamed) - set(self.unnamed or ()))
-        is_start = self.unnamed is None
-        if new or is_start:
-            self.unnamed = sorted({*(self.unnamed or ()), *new})
+    def changed_columns(
+        self, files: Files, headers: Sequence[tuple[str, Names]], schema: Sequence[str]
+    ) -> tuple[dict[str, str], dict[str, str]]:
+        """Note the columns that headers have and `schema` does not name, and those that they miss.
+
+        headers: of csv files, each with a file.
+
+        Returns:
+            Those that come or go for the first time, each with a file; none of the first headers.
+        """
+        known, absent = self.unnamed or [], self.absent or []
+        is_start = self.absent is None
+        new = {one: at for at, names in headers for one in unnamed(names, [*schema, *known])}
+        wanted = schema or [*known, *new]
+        gone = {one: at for at, names in headers for one in unnamed(wanted, [*names, *absent])}
+        if new or gone or is_start:
+            self.unnamed, self.absent = sorted({*known, *new}), sorted({*absent, *gone})
             self.save(files)
-        return [] if is_start else new
+        if is_start:
+            return {}, {}
+        return new, {one: at for one, at in gone.items() if one not in new}
 
     def plan(self, files: Files, some: Iterable[Landed]) -> None:
         """Note the files that the next commit will have."""
@@ -97,7 +115,7 @@ class Ledger:
 
     def save(self, files: Files) -> None:
         """Write everything into one file, and delete those that it replaces."""
-        rest = {"base": self.base, "root": self.root, "unnamed": self.unnamed}
+        rest = {name: getattr(self, name) for name in _REST}
         files.replace(self._path(_ALL), _text(self.read, sorted(self.held), **rest))
         self.is_new = False
         for name in files.names(self.folder):
@@ -161,8 +179,8 @@ def load(files: Files, checkpoint: str, *, tidy: bool = True) -> Ledger:
         ledger.is_new = False
         noted = ledger._noted(files, _ALL)
         ledger._know(noted["read"], noted["held"])
-        ledger.base, ledger.root = noted.get("base"), noted.get("root")
-        ledger.unnamed = noted.get("unnamed")
+        for name in _REST:
+            setattr(ledger, name, noted.get(name))
     while (ledger.epoch, "") in entries:
         ledger._know(ledger._noted(files)["read"])
         ledger.epoch += 1

@@ -14,7 +14,7 @@ from alluvium.engine.causes import reason
 from alluvium.engine.csv_records import names, parser_options
 from alluvium.ingest.events import COLUMNS
 from alluvium.ingest.exact_numbers import exact, has_numbers, mended_json, read_type
-from alluvium.ingest.headers import places, unnamed
+from alluvium.ingest.headers import places
 from alluvium.ingest.options import HEADER, LISTING_OPTIONS
 from alluvium.ingest.spec import Feed, SpecError, StreamSpec
 from alluvium.names import quoted
@@ -238,11 +238,17 @@ def _corrupt(session: SparkSession, options: Mapping[str, str]) -> str:
     return options.get(_CORRUPT, default)
 
 
-def unnamed_columns(session: SparkSession, feed: Feed, header: str) -> list[str]:
-    """The columns in a header of csv files that the schema does not name; none without a schema."""
+def header_names(session: SparkSession, feed: Feed, header: str) -> list[str | None]:
+    """The columns in a header of csv files."""
+    return names(session, header, _parsed_by(feed))
+
+
+def named_columns(session: SparkSession, feed: Feed) -> list[str]:
+    """The columns of the schema that a csv file may have; none without a schema."""
     if feed.spec.schema is None:
         return []
-    return unnamed(names(session, header, _parsed_by(feed)), columns_of(feed.spec.schema).names)
+    corrupt = _corrupt(session, _parsed_by(feed))
+    return [name for name in columns_of(feed.spec.schema).names if name != corrupt]
 
 
 def _fails(options: Mapping[str, str]) -> bool:

@@ -122,6 +122,19 @@ def test_headers_without_a_schema_and_files_of_any_name(make_bronze: Make) -> No
     found = {(r["_source_partition"], r["_source_offset"], r["_value"]) for r in bronze.rows()}
     assert found == {(name, 1, str(number)) for number, name in enumerate(names)}
     assert {bytes(r["_headers"][0]["value"]) for r in bronze.rows()} == {b"id"}
+    # A column that comes or goes is told once.
+    for header, told in {
+        "id,at": ["has a new column at. "],
+        "id,AT": [],
+        "at": ["misses the column id. "],
+        "id": ["misses the column at. "],
+        "ID": [],
+    }.items():
+        bronze.land(f"of {header}", f"{header}\n1\n".encode())
+        names.append(f"of {header}")
+        expected = [f"the header of of {header} {what}" for what in told]
+        found = [line.partition(": ")[2].partition("Fields")[0] for line in bronze.run().warnings]
+        assert found == expected
     # Its other half is not an event.
     bronze.land("quoted", b'id,"a\nb"\n1,2\n')
     with pytest.raises(stream.SpecError, match=r"header of quoted is .*a quote opens in its line"):

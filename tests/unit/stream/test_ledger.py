@@ -92,14 +92,25 @@ def test_files_of_many_commits_are_put_together(tmp_path: Path) -> None:
     assert (set(again.read), again.epoch) == (set(names), 113)
 
 
-def test_a_new_column_is_told_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("schema", [[], ["id"]])
+def test_a_column_that_comes_or_goes_is_told_once(tmp_path: Path, schema: list[str]) -> None:
     found = begun(tmp_path)
-    # Those of the first files are no news.
-    assert found.new_columns(FILES, ["b", "a"]) == []
-    assert loaded(tmp_path).new_columns(FILES, ["b", "c"]) == ["c"]
-    again = loaded(tmp_path)
-    assert again.new_columns(FILES, ["c", "a"]) == []
-    assert again.unnamed == ["a", "b", "c"]
+
+    def told(*headers: list[str | None]) -> list[list[str]]:
+        again = loaded(tmp_path)
+        changed = again.changed_columns(FILES, [("a", header) for header in headers], schema)
+        assert loaded(tmp_path) == again
+        return [list(columns) for columns in changed]
+
+    # Those of the first files are no news, and a ledger of an earlier version does not know them.
+    found.unnamed = []
+    found.save(FILES)
+    assert told(["id", "a", None], ["id", "a", "b"]) == [[], []]
+    assert told(["id", "A", "b", "c"], ["id", "a"]) == [["c"], []]
+    assert told(["id", "a", "b"], ["ID", "a", "b", "c"]) == [[], []]
+    # What the schema does not name may go: nothing is read of it.
+    assert told(["a"], ["id"]) == [[], ["id"] if schema else ["id", "a"]]
+    assert told(["id"], ["b"], ["id", "a", "b", "c"]) == [[], []]
 
 
 def test_where_names_begin_is_kept(tmp_path: Path) -> None:
