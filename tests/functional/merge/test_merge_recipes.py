@@ -15,6 +15,8 @@ PAGE = (REPO / "docs/recipes.md").read_text()
 RECIPES = dict(re.findall(r"```sql\n-- (models/\w+\.sql)\n(.*?)```", PAGE, re.DOTALL))
 ACCOUNTS = "id int, op string, lsn bigint, balance int, _batch_id bigint"
 ORDERS = "order_id int, updated_at string, status string, _batch_id bigint"
+# A TRUNCATE and a broken line.
+BAD = [(None, "t", 9, None), (None, None, None, None)]
 BATCHES = [
     (
         # An account that is opened, changed and closed; an event that comes twice.
@@ -23,7 +25,7 @@ BATCHES = [
     ),
     (
         # A delete by key alone, an update that comes late, and what came before once more.
-        [(2, "d", 6, None), (2, "u", 5, 6), (3, "u", 7, 8), (1, "u", 2, 20), (4, "c", 8, 1)],
+        [(2, "d", 6, None), (2, "u", 5, 6), (3, "u", 7, 8), (1, "u", 2, 20), (4, "c", 8, 1), *BAD],
         [(1, "04", "shipped"), (2, "01", "draft"), (3, "02", "new"), (1, "03", "packed")],
     ),
 ]
@@ -92,8 +94,14 @@ def test_the_page_has_six() -> None:
 def test_recipe(project: Any, name: str) -> None:
     table = "live_accounts" if name == "accounts" else name
     columns = "id, lsn" if "accounts" in name else "order_id, status"
-    rows = project.read(f"select {columns} from {{s}}.{table}")
+    key = columns.partition(",")[0]
+    rows = project.read(f"select {columns} from {{s}}.{table} where {key} is not null")
     assert sorted(rows.itertuples(index=False, name=None)) == EXPECTED[name]
+
+
+def test_a_truncate_is_no_broken_line(project: Any) -> None:
+    rejected = project.read("select reason from {s}.accounts__rejected")
+    assert sorted(rejected["reason"]) == ["broken", "truncate"]
 
 
 def test_the_next_run_reads_none_of_it_again(project: Any) -> None:
