@@ -66,6 +66,7 @@
       {%- endif -%}
       {%- if target.type == 'alluvium' and model.resource_type == 'model' -%}
         {%- set newest = adapter.one_batch(node.unique_id, alluvium._name_of(node), bronze or events, ns.after, newest, newest != there, caller) -%}
+        {%- if ns.after >= 0 -%}{%- do adapter.note_bronze(relation.render(), node.unique_id, caller) -%}{%- endif -%}
       {%- endif -%}
       {%- set ns.through = [ns.after, (newest if newest is not none else -1) | int] | max -%}
     {%- endif -%}

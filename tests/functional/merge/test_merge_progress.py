@@ -240,17 +240,25 @@ def test_a_batch_that_no_merge_saw_is_not_passed_over(project: Any) -> None:
     project.write({"models/batch.sql": BATCH, "models/items.sql": merged(META)})
 
 
+VIEWS = ("other", "copied", "third")
+
+
 def test_progress_is_of_one_table_of_events(project: Any) -> None:
     """After the one before. A number of another table is no progress, unless that has the batch."""
     branch = f"{project.schema}_branch"
-    for name, without in (("other", "where _batch_id <> 27"), ("copied", "")):
+
+    def make(name: str, source: str, newest: int) -> None:
         project.session.sql(
-            f"create view {project.schema}.{name} as select * from {project.schema}.events"
-            f" {without} union all select 50, 'c', 500, null, 'o', 28"
+            f"create or replace view {project.schema}.{name} as select * from"
+            f" {project.schema}.{source} union all"
+            f" select {newest}, 'c', {10 * newest}, null, 'o', {newest}"
         )
+
+    make("other", "events where _batch_id <> 27", 28)
+    make("copied", "events", 28)
     sources = project.root / "models/sources.yml"
     sources.write_text(
-        sources.read_text().rstrip() + "\n      - name: other\n      - name: copied\n"
+        sources.read_text().rstrip() + "".join(f"\n      - name: {one}" for one in VIEWS) + "\n"
     )
     project.write({"models/batch.sql": BATCH.replace("'events'", "'other'")})
     assert not project.try_dbt("run").success
@@ -261,6 +269,18 @@ def test_progress_is_of_one_table_of_events(project: Any) -> None:
     assert project.said("goes on in another table of events, progress.copied, behind batch 27")
     assert recorded(project, f"{branch}.items") == [28]
     assert project.figures("items")["events"] == 1
+    # So it is where a batch is staged in one command and merged in another.
+    make("third", "copied", 29)
+    project.write({"models/batch.sql": BATCH.replace("'events'", "'third'")})
+    project.dbt("compile", "--select", "batch")
+    before = recorded(project, f"{branch}.items")
+    for model in ("batch", "items"):
+        project.dbt("run", "--select", model)
+    assert (before, recorded(project, f"{branch}.items")) == ([28], [29])
+    make("copied", "events", 30)
+    project.write({"models/batch.sql": BATCH.replace("'events'", "'copied'")})
+    assert not project.try_dbt("run").success
+    assert project.said("items has merged event batches of another table up to 29")
 
 
 @pytest.mark.slow

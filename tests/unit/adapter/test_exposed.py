@@ -51,6 +51,7 @@ REPLACED = {
     "merge_progress",
     "newest_batch",
     "note_built",
+    "note_bronze",
     "note_clone",
     "once_had_batch",
     "one_batch",

@@ -158,7 +158,7 @@ class Merging(Checking, Progressing):
                 plan.table_id,
                 after=plan.profile.after,
                 automata=plan.outline.settings.prunes,
-                beside=self._read_from(plan, node["unique_id"]),
+                beside=self._read_from(node["unique_id"], plan.numbers),
             )
 
         outcome = execute.run(merged_table, statement)

@@ -16,9 +16,12 @@ from alluvium.plan.commands import operation
 from alluvium.plan.graph import carriers, name_of
 from alluvium.plan.versions import batches, heirs, left_out
 from dbt.adapters.alluvium import selection, told
-from dbt.adapters.alluvium.merges import Inherited, Plan, State
+from dbt.adapters.alluvium.merges import Inherited, State
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 from dbt.adapters.alluvium.verbs.streaming import Staged, name_of_bronze
+
+# dbt's commands that build models.
+_RUNS = ("build", "run", "retry")
 
 
 class Progressing(SessionAdapter):
@@ -73,13 +76,23 @@ class Progressing(SessionAdapter):
             " batch with --full-refresh"
         )
 
-    def _read_from(self, plan: Plan, model_id: str) -> dict[str, int]:
-        """The `txn` that says whose batches a merge takes, where the table does not say it yet."""
+    @available.parse_none
+    def note_bronze(self, table: str, model_id: str, caller: str) -> None:
+        """Note whose batches `caller` stages for a model that another command merges."""
         staged = self._staged.get(model_id)
-        if staged is None or plan.figures.through is None:
+        is_apart = get_flags().WHICH in _RUNS and not selection.is_asked_for(model_id)
+        if is_apart and staged is not None and caller in staged.readers:
+            with self._working() as session:
+                if due := self._read_from(model_id, log.state(session, table)[1]):
+                    log.commit_transactions(session, table, due)
+
+    def _read_from(self, model_id: str, numbers: Mapping[str, int]) -> dict[str, int]:
+        """The `txn` that says whose batches a table has, where its numbers do not say it yet."""
+        staged = self._staged.get(model_id)
+        if staged is None:
             return {}
         app, bronze = batches.read_from(model_id), batches.number_of(staged.bronze)
-        return {} if plan.numbers.get(app) == bronze else {app: bronze}
+        return {} if numbers.get(app) == bronze else {app: bronze}
 
     @available.parse(lambda *_, **__: {})
     def skipped_batches(self, table: str, model_id: str) -> dict[str, list[Any]]:
