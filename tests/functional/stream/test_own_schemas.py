@@ -154,6 +154,27 @@ def test_what_other_writers_make(make_bronze: Make) -> None:
         assert found[f"{name}.parquet", 1]["huge"] == 2**64 - 1
         assert set(found[f"{name}.parquet", 2].values()) == {None}
     assert found["int96.parquet", 0]["us"] == expected["us"]
+    # So are the parts of a column.
+    for name, kind, number in (("ints", pa.int32(), 7), ("bigints", pa.int64(), LARGE)):
+        parts = {
+            "list": pa.array([[number, None]], pa.list_(kind)),
+            "part": pa.array([{"n": number}], pa.struct([("n", kind)])),
+        }
+        land(bronze, f"{name}.parquet", pa.table(parts))
+    whole = {
+        (f"{name}.parquet", 0): {"list": [number, None], "part": {"n": number}}
+        for name, number in (("ints", 7), ("bigints", LARGE))
+    }
+    found = values(bronze)
+    assert all(found[place].items() >= row.items() for place, row in whole.items())
+    bronze.block["schema"] = "list array<bigint>, part struct<n: bigint>"
+    found = values(bronze)
+    assert {place: found[place] for place in whole} == whole
+    for narrow in ("list array<int>", "part struct<n: int>"):
+        bronze.block["schema"] = narrow
+        with pytest.raises(Exception, match=r"bigints\.parquet"):
+            values(bronze)
+    del bronze.block["schema"]
     # Spark notes its schema in a file; who rewrites the file may keep the note of other columns.
     months = "select 1 as id, interval '3' month as gap"
     bronze.session.sql(months).coalesce(1).write.parquet(str(bronze.root / "spark"))
