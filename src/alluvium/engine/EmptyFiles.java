@@ -1,6 +1,8 @@
 package alluvium;
 
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -24,23 +26,35 @@ public final class EmptyFiles {
     /**
      * Delete the one file without rows that was written since. Two may be of two writers: they stay.
      *
+     * @param below whether it lies in a folder of the table's, of a name that Delta draws
      * @param since in milliseconds since 1970
      * @return whether there was one
      */
-    public static boolean remove(Configuration conf, Path folder, long since) throws IOException {
+    public static boolean remove(Configuration conf, Path folder, boolean below, long since) throws IOException {
         FileSystem store = folder.getFileSystem(conf);
-        RemoteIterator files = store.listStatusIterator(folder);
+        boolean flat = below && SmallFiles.isStore(store); // where folders have no times
+        List folders = new ArrayList();
+        folders.add(folder);
         Path found = null;
-        for (int n = 0; files.hasNext(); n++) {
-            FileStatus file = (FileStatus) files.next();
-            String name = file.getPath().getName();
-            boolean wanted = file.getModificationTime() >= since && name.startsWith("part-00000-")
-                && name.endsWith(".parquet") && isEmpty(conf, file);
-            if (n == MOST || (wanted && found != null)) {
-                return false;
-            }
-            if (wanted) {
-                found = file.getPath();
+        int seen = 0;
+        for (int i = 0; i < folders.size(); i++) {
+            Path one = (Path) folders.get(i);
+            RemoteIterator files = flat ? store.listFiles(one, true) : store.listStatusIterator(one);
+            while (files.hasNext()) {
+                FileStatus file = (FileStatus) files.next();
+                String name = file.getPath().getName();
+                boolean recent = file.getModificationTime() >= since;
+                if (below && recent && file.isDirectory() && !name.startsWith("_")) {
+                    folders.add(file.getPath());
+                }
+                boolean wanted = recent && name.startsWith("part-00000-") && name.endsWith(".parquet")
+                    && isEmpty(conf, file);
+                if (seen++ == MOST || (wanted && found != null)) {
+                    return false;
+                }
+                if (wanted) {
+                    found = file.getPath();
+                }
             }
         }
         return found != null && store.delete(found, false);

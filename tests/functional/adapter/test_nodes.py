@@ -44,6 +44,13 @@ snapshots:
   - name: History
     relation: ref('contracted')
     config: {unique_key: id, strategy: check, check_cols: all, hard_deletes: invalidate}
+  - name: Mapped
+    relation: ref('contracted')
+    config:
+      unique_key: id
+      strategy: check
+      check_cols: all
+      tblproperties: {delta.columnMapping.mode: name}
 """
 
 MODELS = {
@@ -89,13 +96,13 @@ class TestNodes:
         assert {r.node.name: r.status for r in results}["doubles"] == "pass"
         before = history()
         # Tables are there, and so is that of the stored failures.
-        again = ["contracted", "Grown", "History", "Codes", "Nothing"]
+        again = ["contracted", "Grown", "History", "Mapped", "Codes", "Nothing"]
         results = run_dbt(["build", "--exclude-resource-type", "unit_test", "--select", *again])
         done = {r.node.name: r.adapter_response for r in results}
         figures = ("rows_affected", "files", "bytes")
         assert {name: done["History"][name] for name in figures} == dict.fromkeys(figures, 0)
         # What writes no row leaves no file.
-        for table in ("history", "codes", "nothing", "grown", "twice"):
+        for table in ("history", "mapped", "codes", "nothing", "grown", "twice"):
             assert delta_rs.unused_files(delta_rs.folder_of(home, schema, table)) == set(), table
         # A Delta table that is built anew keeps its history.
         after = history()

@@ -13,8 +13,9 @@ from alluvium.delta.log import log
 from alluvium.engine import jvm
 from alluvium.plan.versions.commit import commit_info
 
+# With these Delta draws the names of folders for its files.
+_DRAWS = ("delta.columnMapping.mode", "delta.randomizeFilePrefixes")
 # Delta's own note.
-_PREFIXES = "delta.randomizeFilePrefixes"
 _VERSION = "spark.databricks.delta.lastCommitVersionInSession"
 _EMPTY = "alluvium.EmptyFiles"
 # Beside Delta's metrics: how many files without rows a write opened, which no version has.
@@ -86,8 +87,6 @@ def tidy(session: SparkSession, table: str, begun: float, left: int) -> None:
     try:
         snapshot = log.snapshot_of(session, table)
         settings = snapshot.metadata().configuration()
-        if settings.contains("delta.columnMapping.mode") or settings.contains(_PREFIXES):
-            return  # It lies in a folder of a name that is drawn.
         table_log = snapshot.deltaLog()
         jvm.call_own(
             session,
@@ -95,6 +94,7 @@ def tidy(session: SparkSession, table: str, begun: float, left: int) -> None:
             "remove",
             table_log.newDeltaHadoopConf(),
             table_log.dataPath(),
+            any(map(settings.contains, _DRAWS)),
             jvm.of(session).java.lang.Long.valueOf(int(begun * 1000)),
         )
     except (Py4JError, PySparkException):
