@@ -32,15 +32,12 @@
         ~ '; accepted: ' ~ time ~ '.') -%}
   {%- endif -%}
   {%- set old = '`_deleted` and (' ~ moment ~ ') < current_timestamp() - interval ' ~ older_than -%}
+  {%- set deleted = 0 if dry_run else alluvium._purge(table, old) -%}
+  {#- Behind the DELETE, whose commit alone says what it deleted: others may write meanwhile. -#}
   {%- set found = run_query('select count_if(`_deleted`) as `all`, count_if(' ~ old ~ ') as `old`, count_if(`_deleted` and ('
       ~ moment ~ ') is null) as `undated` from ' ~ table).rows[0] -%}
-  {%- set said = alluvium._thousands(found['old'] | int) ~ ' of ' ~ alluvium._counted(found['all'] | int, 'tombstone') ~ ' older than ' ~ older_than
+  {%- set said = alluvium._thousands(found['old'] | int if dry_run else deleted) ~ ' of ' ~ alluvium._counted(found['all'] | int + deleted, 'tombstone') ~ ' older than ' ~ older_than
       ~ (', ' ~ alluvium._thousands(found['undated'] | int) ~ ' cannot be dated: ' ~ ('they are older than the column _tombstone_time'
           if moment == '`_tombstone_time`' else 'their tombstone_time is NULL') if found['undated'] | int else '') -%}
-  {%- if dry_run -%}
-    {%- do log(model ~ ': would delete ' ~ said ~ ' (dry run; dry_run: false deletes them)', info=true) -%}
-  {%- else -%}
-    {%- if found['old'] | int -%}{%- do alluvium._purge(table, old) -%}{%- endif -%}
-    {%- do log(model ~ ': deleted ' ~ said, info=true) -%}
-  {%- endif -%}
+  {%- do log(model ~ (': would delete ' ~ said ~ ' (dry run; dry_run: false deletes them)' if dry_run else ': deleted ' ~ said), info=true) -%}
 {% endmacro %}

@@ -320,8 +320,10 @@ class Merging(Checking, Progressing):
         fire_event(SQLQuery(conn_name=name, sql=sql, node_info=get_node_info()))
 
     @available.parse_none
-    def run_with_retries(self, table: str, sql: str, what: str, is_purge: bool = False) -> None:
+    def run_with_retries(self, table: str, sql: str, what: str, is_purge: bool = False) -> int:
         """Run a statement that may be repeated, again where other writers of `table` were faster.
+
+        Returns the rows that it changed.
 
         Args:
             what: The statement's name, for messages.
@@ -337,6 +339,7 @@ class Merging(Checking, Progressing):
                 run = partial(session.sql, sql)
                 done, _ = retry(table, run, lambda: None, execute.RETRIES, what)
                 of_statement(session, sql, done, 0, begun)
+                return int(done.collect()[0]["num_affected_rows"])
             finally:
                 if is_purge:
                     session.conf.unset(committing.COMMIT_METADATA)
