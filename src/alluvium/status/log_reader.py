@@ -7,7 +7,6 @@ looked at again.
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from alluvium.paths import Place
+from alluvium.plan import log_names
 from alluvium.plan.snapshot import FILES, Snapshot, live
 from alluvium.plan.versions.written import WrittenCommit, is_of_file
 from alluvium.status.stores import Folder
@@ -33,10 +33,6 @@ _KNOWN = {
     *("variantShredding", "variantShredding-preview"),
 }
 _READER = 3
-_COMMIT = re.compile(r"(\d{20})\.json")
-_CHECKPOINT = re.compile(
-    r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-fA-F-]{36}))?\.(parquet|json)"
-)
 # Lines of a commit that become Arrow at a time, looks at a log, and seconds between two of them.
 _LINES, _LOOKS, _WAIT = 4_096, 4, 0.05
 # Characters of a commit that is kept for the next one who asks.
@@ -149,18 +145,10 @@ def _listed(folder: Folder, unfinished: int | None) -> LogFiles:
     except FileNotFoundError as error:
         kind = "not a Delta table: no log in" if folder.is_dir() else "no such folder:"
         raise LogError(f"{kind} {folder}") from error
-    commits = {int(one[1]): log / one[0] for name in names if (one := _COMMIT.fullmatch(name))}
+    commits = {one: log / name for one, name in log_names.commits(names).items()}
     if unfinished is not None and unfinished == max(commits, default=-1):
         del commits[unfinished]
-    parts: dict[tuple[int, str], list[str]] = {}
-    for name in names:
-        if one := _CHECKPOINT.fullmatch(name):
-            parts.setdefault((int(one[1]), one[3] or f"1 {one[4] or ''}"), []).append(name)
-    whole = {
-        version: paths
-        for (version, of), paths in sorted(parts.items())
-        if len(paths) == int(of.partition(" ")[0])
-    }
+    whole = {one.version: one.names for one in log_names.checkpoints(names) if one.is_whole}
     checkpointed = max(whole, default=-1)
     found = LogFiles(
         folder,

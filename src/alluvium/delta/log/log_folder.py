@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 
 from py4j.protocol import Py4JJavaError
@@ -15,13 +14,9 @@ from alluvium.delta.files import footers
 from alluvium.engine import many_files
 from alluvium.engine.files import Files
 from alluvium.paths import Place, name_of
-from alluvium.plan.recovery.log_health import HINT, Checkpoint, Hint, LogHealth, commit_name
+from alluvium.plan import log_names
+from alluvium.plan.recovery.log_health import HINT, Checkpoint, Hint, LogHealth
 
-_COMMIT = re.compile(r"(\d{20})\.json")
-# Of one file, of several parts, and the newer kind, whose name has an id.
-_CHECKPOINT = re.compile(
-    r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.[0-9a-f-]{36})?\.(parquet|json)"
-)
 _SIDECARS = "_sidecars"
 # What is read of one to see that it can be: Spark need not look for its columns.
 _CHECKPOINT_COLUMNS = (
@@ -58,37 +53,27 @@ class LogFolder:
         )
 
     def _commits(self, sizes: dict[str, int]) -> dict[int, str | None]:
-        found: dict[int, str | None] = {
-            int(match[1]): None if size else "empty"
-            for name, size in sizes.items()
-            if (match := _COMMIT.fullmatch(name))
-        }
-        paths = [f"{self.place}/{commit_name(one)}" for one, damage in found.items() if not damage]
+        named = log_names.commits(sizes)
+        found = {one: None if sizes[name] else "empty" for one, name in named.items()}
+        paths = [f"{self.place}/{named[one]}" for one, damage in found.items() if not damage]
         for path in many_files.no_json(self._session, paths):
             found[int(name_of(path)[:20])] = "unreadable"
         return found
 
     def _checkpoints(self, sizes: dict[str, int]) -> Iterator[Checkpoint]:
-        parts: dict[tuple[int, str], dict[str, re.Match[str]]] = {}
-        for name in sizes:
-            if match := _CHECKPOINT.fullmatch(name):
-                several = match[3] or ""
-                key = (int(match[1]), f"of {several}" if several else name)
-                parts.setdefault(key, {})[name] = match
-        parquet = [name for some in parts.values() for name in some if name.endswith("parquet")]
-        broken = self._broken({name: sizes[name] for name in parquet})
-        newest = max(parts, default=None)
-        for key, some in sorted(parts.items()):
-            names = tuple(sorted(some))
-            wanted = int(next(iter(some.values()))[3] or 1)
+        found = list(log_names.checkpoints(sizes))
+        every = (name for one in found for name in one.names if name.endswith("parquet"))
+        broken = self._broken({name: sizes[name] for name in every})
+        newest = max((one.version for one in found), default=-1)
+        for one in found:
             damage = None
-            if len(names) < wanted:
-                damage = f"has {len(names)} of its {wanted} parts"
-            elif broken & set(names):
+            if not one.is_whole:
+                damage = f"has {len(one.names)} of its {one.wanted} parts"
+            elif broken & set(one.names):
                 damage = "is not a whole file"
-            elif key == newest and not self._gives_files(names):
+            elif one.version == newest and not self._gives_files(one.names):
                 damage = "cannot be read"
-            yield Checkpoint(key[0], names, damage)
+            yield Checkpoint(one.version, one.names, damage)
 
     def _broken(self, sizes: dict[str, int]) -> set[str]:
         """Those of Parquet files that have no footer."""

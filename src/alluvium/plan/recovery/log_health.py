@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from alluvium.plan.log_names import commit_name, versions_of
 from alluvium.plan.recovery.findings import RECOVER, Finding
 from alluvium.wording import counted
 
 HINT = "_last_checkpoint"
-_DIGITS = 20
 _BACKUP = "a backup of the log"
 
 
@@ -201,19 +201,6 @@ class LogHealth:
             aside.add(HINT)
         lost = (sound + 1, self.newest) if sound < self.newest else None
         return Repair(tuple(sorted(aside)), sound, lost)
-
-
-def commit_name(version: int) -> str:
-    return f"{version:0{_DIGITS}}.json"
-
-
-def versions_of(name: str) -> tuple[int, ...]:
-    """The versions that a file of the log is about, by its name: none, one or two."""
-    found = []
-    for part in name.split(".")[:2]:
-        if len(part) == _DIGITS and part.isdigit():
-            found.append(int(part))
-    return tuple(found)
 
 
 def _of_what(commits: Mapping[int, str]) -> str:
