@@ -10,8 +10,13 @@ from typing import Any
 
 import pytest
 import yaml
+from functional import delta_rs
 from functional.merge.conftest import MergeProject, merged
+from functional.recovery.damage import cut
 from pyspark.sql import SparkSession
+
+from alluvium.delta.log import log
+from alluvium.engine.causes import MENDS
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -150,3 +155,50 @@ def test_what_is_provably_its_own_is_back(
         assert sorted(project.sql(f"select id from {{s}}.{table}")["id"]) == [1, 2, 3]
     project.dbt("run-operation", "alluvium.recover", "--args", "{models: shown}")
     assert project.said("alluvium.recover: nothing to do")
+
+    # One that somebody renamed is not made anew, and each build says where it is.
+    project.session.sql("alter table lost.orders rename to lost.was")
+    for _ in range(2):
+        failed = project.try_dbt("build", "--select", "orders")
+        [message] = [one.message for one in failed.result if one.status == "error"]
+        assert "lost.orders was renamed, and is lost.was now" in message
+    project.session.sql(message.split("Accepted: `")[1].split("`")[0])
+    assert project.sql("select id from {s}.shown order by id")["id"].tolist() == [1, 2, 3]
+
+    # Logs that are really broken stop no other model, and each fails alone.
+    states = project.sql("select * from {s}.states")
+    log.snapshot_of(project.session, f"{project.schema}.states").deltaLog().checkpoint()
+    for table in (*tables, "theirs"):
+        forget(project.session, f"{project.schema}.{table}")
+    broken = {
+        name: delta_rs.folder_of(project.home, project.schema, name) / "_delta_log"
+        for name in ("history", "shown", "states")
+    }
+    # Sums of files, and those of versions, would tell of it, or be read in place of a checkpoint.
+    for sums in [*broken["states"].glob("*.crc"), *broken["history"].glob(".*.crc")]:
+        sums.unlink()
+    cut(max(broken["history"].glob("*.json")))
+    sorted(broken["shown"].glob("*.json"))[-2].unlink()
+    cut(*broken["states"].glob("*.checkpoint.parquet"))
+    # Delta reads the commits in place of a checkpoint, where they are there.
+    (backup := project.root / "commits").mkdir()
+    for path in broken["states"].glob("*.json"):
+        path.rename(backup / path.name)
+    land(4, {"id": 4, "v": 1})
+    chosen = ("--select", "events", "orders", *broken, "--vars", "{n: 5}")
+    failed = project.try_dbt("build", *chosen)
+    errors = {one.node.name: one.message for one in failed.result if one.status == "error"}
+    assert set(errors) == set(broken), errors
+    for name, message in errors.items():
+        assert f"{name}: the metastore knows no table {project.schema}.{name}, and the" in message
+        assert "Nothing was changed. " in message
+        assert message.count(MENDS) == 1
+    assert project.sql("select id from {s}.orders order by id")["id"].tolist() == [1, 2, 3, 4]
+    for path in backup.iterdir():
+        path.rename(broken["states"] / path.name)
+    project.dbt("run-operation", "alluvium.recover", "--args", "{dry_run: false}")
+    assert project.said("history: goes back to version ")
+    project.dbt("build", *chosen)
+    assert sorted(project.sql("select n from {s}.history")["n"]) == [1, 3, 5]
+    assert project.sql("select id from {s}.shown order by id")["id"].tolist() == [1, 2, 3, 4]
+    assert len(project.sql("select * from {s}.states")) == len(states)

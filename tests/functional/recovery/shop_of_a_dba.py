@@ -91,6 +91,10 @@ class Shop:
     def put_back(self, days: int) -> None:
         """The tables as they were made, as if that were so many days ago."""
         for kind, folder in self._roots().items():
+            name = self.tables[kind]
+            if not self.spark.catalog.tableExists(name):
+                was = f"{name.partition('.')[0]}.{kind}_was"
+                self.spark.sql(f"alter table {was} rename to {name}")
             shutil.rmtree(folder)
             shutil.copytree(self._kept / kind, folder)
             _age(folder, days)

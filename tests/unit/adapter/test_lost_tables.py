@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,6 +35,8 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
 
     def look(_: Any, place: str) -> Unregistered | None:
+        if place == "d":
+            return json.loads('{"commitInfo": ')
         if place in BROKEN:
             raise Py4JError("[DELTA_VERSIONS_NOT_CONTIGUOUS] Versions (0, 2) are not contiguous.")
         if place.endswith("__rejected") and place != "a__rejected":
@@ -61,6 +64,22 @@ def test_one_broken_log_stops_no_other_table(registered: list[str]) -> None:
     assert message.startswith("b: the metastore knows no table shop.b, and the log of the one in b")
     assert "are not contiguous. Nothing was changed. " in message
     assert message.count(MENDS) == 1
+
+
+def test_a_table_that_was_renamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def table_id(_: Any, table: str) -> str:
+        if table == "shop.view":
+            raise AnalysisException("[X] not a Delta table")
+        return table
+
+    monkeypatch.setattr(lost_tables.log, "table_id", table_id)
+    others = [
+        SimpleNamespace(render=lambda name=name: name) for name in ("shop.view", "shop.a_was")
+    ]
+    lost_tables.check_renamed(SESSION, "shop.a", "shop.a", others)
+    way = r"is shop\.a_was now\. .* `alter table shop\.a_was rename to shop\.a`, which mends"
+    with pytest.raises(DbtRuntimeError, match=way):
+        lost_tables.check_renamed(SESSION, "shop.a", "shop.a_was", others)
 
 
 def test_a_table_that_sql_does_not_find_has_a_way_back(monkeypatch: pytest.MonkeyPatch) -> None:

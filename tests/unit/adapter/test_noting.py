@@ -62,6 +62,9 @@ def test_a_node_without_a_table(noted: Any) -> None:
     found = noted(None, ValueError("stopped"))
     assert (found.place, found.table_id, found.outcome) == (None, None, "error")
     assert noted(-1).table_id is None
+    # One that was there is one to look for; a table that is dropped on purpose is none.
+    assert noted(3).table_id == noted(None, ValueError("stopped")).table_id == "id"
+    assert noted(None).table_id is None
 
 
 def test_a_note_that_cannot_be_written_stops_nothing(noted: Any, tmp_path: Path) -> None:

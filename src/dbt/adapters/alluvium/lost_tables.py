@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import marks
+from alluvium.delta.log import log
 from alluvium.delta.refs import unregistered
 from alluvium.delta.refs.unregistered import Unregistered
 from alluvium.engine.causes import MENDS, explain
@@ -30,6 +31,9 @@ from dbt.adapters.alluvium import streams
 # Materializations that go on with the rows of before, or with what readers saw; the others make
 # them all again.
 _KEEP_ROWS = ("incremental", "published", "snapshot", "streaming_table")
+
+# What a log that is broken raises: a commit may be no JSON.
+_UNREADABLE = (PySparkException, Py4JError, ValueError)
 
 
 def keeps_rows(node: Any) -> bool:
@@ -74,7 +78,7 @@ def register_own(
         name = f"{node.alias}__rejected"  # the macro `keep_rejected` made it, where there are any
         if node.config.materialized == "incremental" and in_catalog(name) not in known:
             place = unregistered.default_location(session, str(node.schema), name)
-            with suppress(PySparkException, Py4JError):  # a merge that rejects events tells of it
+            with suppress(*_UNREADABLE):  # a merge that rejects events tells of it
                 lost[name] = (unregistered.look(session, place), True)
         for name, (table, managed) in lost.items():
             if table is not None:
@@ -93,7 +97,7 @@ def there(session: SparkSession, node: Any) -> Unregistered | None:
     place = unregistered.default_location(session, str(node.schema), str(node.alias), root)
     try:
         return unregistered.look(session, place)
-    except (PySparkException, Py4JError) as error:
+    except _UNREADABLE as error:
         why = explain(error).text.removesuffix(f". {MENDS}")
         raise DbtRuntimeError(
             f"{node.name}: the metastore knows no table {node.schema}.{node.alias}, and the log of"
@@ -119,6 +123,23 @@ def check_replaced(node: Any, found: Unregistered, *, full_refresh: bool) -> Non
         f" {name} using delta location {literal(found.location)}` (say in `on-run-start`), which"
         " makes it the table again; or to move the folder away and begin from nothing."
     )
+
+
+def check_renamed(session: SparkSession, table: str, table_id: str, others: Iterable[Any]) -> None:
+    """Raise where one of other relations is the one that was built as `table`, a name as in SQL.
+
+    Raises:
+        DbtRuntimeError: with its name and the way back. Nothing was changed.
+    """
+    for other in (one.render() for one in others):
+        with suppress(*_UNREADABLE):  # what cannot be read tells nothing
+            if log.table_id(session, other) == table_id:
+                raise DbtRuntimeError(
+                    f"{table} was renamed, and is {other} now. Its files moved along, so published"
+                    " tables, clones, branches and tags that show them cannot be read. Nothing was"
+                    f" changed. Accepted: `alter table {other} rename to {table}`, which mends all"
+                    " of them; or --full-refresh, which begins from nothing"
+                )
 
 
 def _is_own(session: SparkSession, home: Path, node: Any, found: Unregistered) -> bool:

@@ -44,7 +44,10 @@ def ended(session: SparkSession, home: Path, table: str, name: str, error: objec
     except (PySparkException, Py4JError):  # nothing is there, or another format
         version, table_id, place = -1, None, None
     with _writing:
-        before = _read(path)
+        before = read(home, name)
+        if before is not None and table_id is None and error is not None:
+            # It was renamed or dropped: what it was is what to look for.
+            place, table_id = before.place, before.table_id
         held = before.held_back if before is not None else None
         # What was held back is that still where the node has made no other version.
         stays = held is not None and (held.table_id, held.version) == (table_id, version)
@@ -62,7 +65,7 @@ def held_back(home: Path, name: str, held: FailedAudit) -> None:
     """Note what the audit of a candidate holds back; name: schema, dot and name of its table."""
     path = home / notes.FOLDER / notes.file_name(name)
     with _writing:
-        before = _read(path) or NodeNote(None, held.table_id, datetime.now(UTC), "success")
+        before = read(home, name) or NodeNote(None, held.table_id, datetime.now(UTC), "success")
         write(path, notes.text(replace(before, held_back=held), name))
 
 
@@ -88,7 +91,9 @@ def _inside(folder: Path, place: str) -> str:
     return Place.of(place).inside(Place.of(str(folder))) or place
 
 
-def _read(path: Path) -> NodeNote | None:
+def read(home: Path, name: str) -> NodeNote | None:
+    """What is noted of a node; name: schema, dot and name of its table."""
+    path = home / notes.FOLDER / notes.file_name(name)
     try:
         return notes.of_node(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from alluvium.delta.published.published import RETENTION
 from alluvium.engine import pools, zone
 from alluvium.engine.properties import as_text
-from dbt.adapters.alluvium import layouts, lost_tables, named
+from dbt.adapters.alluvium import layouts, lost_tables, named, noting
 from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.verbs.reusing import Reusing
 from dbt.adapters.alluvium.verbs.versioning import Versioning
@@ -73,17 +73,25 @@ class Preparing(Reusing, Versioning):
             return
         with spark_errors():
             found = lost_tables.there(self._handle.session, node)
-        if found is None:
+        noted = noting.read(self._home, f"{node.schema}.{node.alias}")
+        was = noted.table_id if noted is not None else None
+        if found is None and was is None:
             return
-        for relation in self.list_relations_without_caching(
-            self.Relation.create(schema=node.schema)
-        ):
-            if str(relation.identifier).lower() == str(node.alias).lower():
-                self.cache_added(relation)  # a hook has registered it since dbt asked
-                return
+        schema = self.Relation.create(schema=node.schema)
+        others = {
+            str(one.identifier).lower(): one for one in self.list_relations_without_caching(schema)
+        }
+        if (since := others.get(str(node.alias).lower())) is not None:
+            self.cache_added(since)  # a hook has registered it since dbt asked
+            return
         full = config.get("full_refresh")
         full = get_flags().FULL_REFRESH if full is None else full
-        lost_tables.check_replaced(node, found, full_refresh=bool(full))
+        if found is not None:
+            lost_tables.check_replaced(node, found, full_refresh=bool(full))
+        elif was is not None and not full:
+            lost_tables.check_renamed(
+                self._handle.session, self.table_of(node), was, others.values()
+            )
 
     def _enter_tier(self, session: SparkSession, name: str) -> None:
         """Run this node in its tier's pool and with its Spark settings; both end with the node."""
