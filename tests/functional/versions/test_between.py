@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.delta.log import log
 from alluvium.delta.published.published import Publisher
-from alluvium.delta.refs import dependents
+from alluvium.delta.refs import clones, dependents, pinned
 from alluvium.merge import progress
 from alluvium.publish.publish import checkout
 from alluvium.versions import branches, refs
@@ -22,6 +22,8 @@ from alluvium.versions.branches import Branch
 from alluvium.versions.points import Point
 
 # What is quick of it stands in test_restore.py.
+RETENTION = "'delta.deletedFileRetentionDuration' = 'interval 0 hours'"
+
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 
@@ -111,3 +113,34 @@ def test_checkout_and_discard(spark: SparkSession) -> None:
     ):
         branches.discard(spark, branch, [], dry_run=False)
     assert rows_of(spark, "versions.between_clone") == made.rows | {3: "n3"}
+
+
+def test_branch_untag_and_vacuum(spark: SparkSession) -> None:
+    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    made = Feed(spark, "between_refs")
+    first = made.batch(1, 1)
+    branch = Branch("late", "versions")
+    branches.make_schema(spark, branch, branch.schema)
+    with before(clones.Making, "make", lambda: made.batch(2, 2)):
+        branches.make_table(spark, branch, Point(made.name, first), (branch.schema, "between_refs"))
+    assert rows_of(spark, f"{branch.schema}.between_refs") == made.versions[first]
+    # Somebody else takes the tag away first: it is gone, and the table is what it was.
+    refs.tag(spark, Point(made.name, first), "once")
+    with (
+        before(clones, "drop", lambda: refs.untag(spark, made.name, "once")),
+        pytest.raises(ValueError, match="has no tag 'once'; accepted: a tag; it has none yet"),
+    ):
+        refs.untag(spark, made.name, "once")
+    # A file that is about to go: nobody gets a clone that needs it.
+    spark.sql(f"alter table {made.name} set tblproperties ({RETENTION})")
+    old = made.insert(3)
+    made.do("optimize {t}")
+
+    def clone_it() -> None:
+        with pytest.raises(ValueError, match="a vacuum goes on that may delete"):
+            refs.clone(spark, Point(made.name, old), "between_late", schema="versions")
+
+    with before(pinned, "_delete", clone_it):
+        assert pinned.vacuum(spark, made.name)
+    assert rows_of(spark, made.name) == made.rows
+    assert rows_of(spark, f"{branch.schema}.between_refs") == made.versions[first]

