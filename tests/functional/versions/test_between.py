@@ -19,7 +19,7 @@ from alluvium.publish.publish import checkout
 from alluvium.versions import branches, refs
 from alluvium.versions import restore as restoring
 from alluvium.versions.branches import Branch
-from alluvium.versions.points import Point
+from alluvium.versions.points import Point, Table, resolve
 
 # What is quick of it stands in test_restore.py.
 RETENTION = "'delta.deletedFileRetentionDuration' = 'interval 0 hours'"
@@ -124,13 +124,19 @@ def test_branch_untag_and_vacuum(spark: SparkSession) -> None:
     with before(clones.Making, "make", lambda: made.batch(2, 2)):
         branches.make_table(spark, branch, Point(made.name, first), (branch.schema, "between_refs"))
     assert rows_of(spark, f"{branch.schema}.between_refs") == made.versions[first]
-    # Somebody else takes the tag away first: it is gone, and the table is what it was.
-    refs.tag(spark, Point(made.name, first), "once")
+    # Somebody else moves the tag first: it stays where it is now.
+    refs.tag(spark, Point(made.name, first), "moved")
+
+    def move_it() -> None:
+        refs.untag(spark, made.name, "moved")
+        refs.tag(spark, Point(made.name, first + 1), "moved")
+
     with (
-        before(clones, "drop", lambda: refs.untag(spark, made.name, "once")),
-        pytest.raises(ValueError, match="has no tag 'once'; accepted: a tag; it has none yet"),
+        before(clones, "drop", move_it),
+        pytest.raises(ValueError, match="tag moved was made again meanwhile, so nothing was done"),
     ):
-        refs.untag(spark, made.name, "once")
+        refs.untag(spark, made.name, "moved")
+    assert rows_of(spark, resolve(spark, Table(made.name, "t"), tag="moved").sql()) == made.rows
     # A file that is about to go: nobody gets a clone that needs it.
     spark.sql(f"alter table {made.name} set tblproperties ({RETENTION})")
     old = made.insert(3)

@@ -17,7 +17,7 @@ from alluvium.delta.log.commit_files import commit_id
 from alluvium.delta.log.states import State
 from alluvium.delta.refs import cloning, dependents, pinned, unregistered
 from alluvium.delta.refs.dependents import Dependent
-from alluvium.delta.refs.refs import Ref
+from alluvium.delta.refs.refs import Ref, ref_in
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
 from alluvium.names import literal
@@ -212,7 +212,12 @@ def drop(session: SparkSession, one: Ref, *of: str, table: str | None = None) ->
     Args:
         of: folders in whose registers it stands, beside those of its files.
         table: its name in the catalog, quoted; None where that does not have it.
+
+    Raises:
+        ValueError: another one of its name is there by now. Nothing was deleted.
     """
+    if ref_in(session, one.location) not in (one, None):
+        raise ValueError(f"{one.kind} {one.name} was made again meanwhile, so nothing was done")
     snapshot = log.snapshot_of(session, dependents.relation(one.location))
     # A table that was compacted or rewritten names files of its source as removed ones alone.
     folders = dependents.roots(session, snapshot, has_removed=True)
