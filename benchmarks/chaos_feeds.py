@@ -1,36 +1,47 @@
 """Two feeds whose builds are disturbed, round after round, against a fold of what was sent.
 
 Run with `make chaos-feeds ROUNDS=n`. One feed lands as files, one comes as change events of a Kafka
-broker; both go through bronze, merge, compaction, tests and publish. A round sends events, disturbs
-a build, lets the next one go on, and compares all tables with a fold of the events in DuckDB. By
-turns, builds are commands in a warm engine, commands that start cold, and rounds of `alluvium run`.
-By kind of round:
+broker; both go through bronze, merge, compaction, tests and publish. A round sends events, changes
+what builds find, disturbs a build, lets the next one go on, and compares all tables with a fold of
+the events in DuckDB. By turns, builds are commands in a warm engine, commands that start cold, and
+rounds of `alluvium run`. Kinds, modes and changes are dealt out by seed, each as often.
 
-kill_command   dbt gets kill -9 at any moment of its build
+What disturbs a build, once one of its nodes has begun:
+
+kill_command   dbt gets kill -9
 kill_engine    its JVM does
 kill_broker    the broker does, and is started again
 term           dbt gets SIGTERM
+term_engine    its JVM does
 interrupt      Ctrl-C
 poison         a row breaks a test: readers see none of the batch, until the row is mended
-two_commands   a second build begins at any moment
+two_commands   a second build begins
+full_disk      the home's disk has no room until the build ends; needs the right to mount one
+
+What builds find:
+
 lost_place     the checkpoint of a stream is gone
 old_place      the checkpoint of a stream is that of an earlier build
 moved          the home lies elsewhere
 aborted        a transaction of the topic is aborted
 again          all events of the last batch come once more
 deleted        what was read of the topic is deleted there
+lost           records of the topic are deleted before they are read
+lacking        half of the change events leave out a column
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,24 +49,37 @@ from random import Random
 from typing import Any
 
 from chaos import rounds
-from chaos.builds import DBT, WITHIN, WRONG, BuildOutcome, kill_jvms
+from chaos.builds import DBT, WRONG, BuildOutcome, kill_jvms
+from chaos.disk import Disk, disk
 from chaos.feeds import TOPIC, Feeds
+from chaos.orders import Event
 from merging.home import REPOSITORY, family, make_home
-from support.kafka_broker import PARTITIONS, broker
+from support import quick_java
+from support.kafka_broker import broker
 
 from alluvium.engine import warm
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "chaos_feeds.json"
 KINDS = (
-    *("kill_command", "kill_engine", "kill_broker", "term", "interrupt", "poison"),
-    *("two_commands", "lost_place", "old_place", "moved", "aborted", "again", "deleted"),
+    *("kill_command", "kill_engine", "kill_broker", "term", "term_engine", "interrupt"),
+    *("poison", "two_commands", "full_disk"),
 )
+CHANGES = ("lost_place", "old_place", "moved", "aborted", "again", "deleted", "lost", "lacking")
 MODES = ("warm", "cold", "run")
+STEPS = 11  # of a build: its nodes
+WITHIN = 600.0
 ALLUVIUM = [
     sys.executable,
     "-c",
     "import sys; from alluvium.command.main import main; sys.exit(main())",
 ]
+Begin = Callable[..., list[Event]]
+
+
+def dealt(names: Sequence[str], seed: int) -> str:
+    """One of the names: each of them comes once in as many seeds."""
+    turn, place = divmod(seed, len(names))
+    return Random(f"{names} {turn}").sample(names, len(names))[place]
 
 
 @dataclass
@@ -63,59 +87,84 @@ class Outcome(BuildOutcome):
     """A round: what happened, and what was wrong at its end.
 
     Attributes:
-        mode: one of MODES.
-        moment: of the disturbance, as a share of the seconds that a build takes.
-        shown_early: rows that readers saw before they had passed the tests.
+        mode, change: one of MODES and of CHANGES.
+        step: how many of its nodes the build had begun when it was disturbed.
+        met: whether it ran then.
+        shown_early: tables that readers saw between what builds had passed.
+        unaudited: versions that they saw and a test would have held.
         passed_over: commands that did not stop where docs say that they do.
+        behind: merged tables whose progress is not bronze's newest batch.
+        hung: commands that had not ended after ten minutes.
     """
 
     seed: int
     kind: str
+    change: str
     mode: str
-    moment: float = 0.0
+    step: int
+    met: bool = False
     shown_early: int = 0
+    unaudited: int = 0
     passed_over: int = 0
+    behind: int = 0
+    hung: int = 0
 
     @property
     def clean(self) -> bool:
-        return super().clean and not (self.shown_early or self.passed_over)
+        return super().clean and not any(getattr(self, name) for name in TOTALS)
+
+
+TOTALS = ("shown_early", "unaudited", "passed_over", "behind", "hung")
 
 
 class Player:
     """The feeds, and the builds that bring them in."""
 
-    def __init__(self, feeds: Feeds) -> None:
-        self._feeds = feeds
+    def __init__(self, feeds: Feeds, disk: Disk) -> None:
+        self._feeds, self._disk = feeds, disk
+        self._random = Random()
         self._mode = "cold"
-        self._usual = dict.fromkeys(MODES, 60.0)  # seconds of a build
-        self._places: Path | None = None  # an earlier copy of the checkpoints
+        self._places: list[Path] = []  # copies of the checkpoints: of the build before, of the last
+        self._began = 0  # where what the last command says begins
+        self._hung = 0
 
     def play(self, seed: int) -> Outcome:
-        random, began = Random(seed), time.monotonic()
-        self._set(MODES[seed // len(KINDS) % len(MODES)])
-        outcome = Outcome(seed, KINDS[seed % len(KINDS)], self._mode, round(random.random(), 2))
-        batch = self._feeds.begin(random)
-        getattr(self, f"_{outcome.kind}")(outcome, batch)
+        self._random, self._hung, began = Random(seed), 0, time.monotonic()
+        # The mode stays for a while: a warm engine is one that several rounds had.
+        outcome = Outcome(
+            seed=seed,
+            kind=dealt(KINDS, seed),
+            change=dealt(CHANGES, seed),
+            mode=MODES[seed // len(KINDS) % len(MODES)],
+            step=self._random.randrange(STEPS + 1),
+        )
+        if outcome.kind == "full_disk" and not self._disk.can_be_full:
+            outcome.kind = "undisturbed"
+        self._mode = outcome.mode
+        self._write()
+        getattr(self, f"_{outcome.change}")(outcome, self._begin)
+        getattr(self, f"_{outcome.kind}")(outcome)
+        outcome.shown_early += self._feeds.shown_early()
+        if outcome.kind == "poison":
+            self._mend()
         outcome.settle(self._build, self._feeds.wrong, began)
+        self._feeds.settled()
+        outcome.unaudited, outcome.behind = self._feeds.unaudited(), self._feeds.behind()
+        outcome.hung = self._hung
         self._copy_places()
         return outcome
 
-    def first_builds(self) -> None:
-        """In each mode, so that it is known how long they take."""
-        self._set("cold")
-        assert self._start("deps").wait(WITHIN) == 0, self._said.read_text()
-        for mode in ("cold", "warm", *MODES[::2]):
-            self._set(mode)
-            self._feeds.begin(Random(0))
-            began = time.monotonic()
-            status, said = self._build()
-            assert status == 0, said
-            self._usual[mode] = time.monotonic() - began
+    def first_build(self) -> None:
+        self._write()
+        assert self._wait(self._start("deps")) == 0, self._text()
+        self._begin()
+        status, said = self._build()
+        assert status == 0, said
+        self._feeds.settled()
         self._copy_places()
 
-    def _set(self, mode: str) -> None:
-        self._mode = mode
-        self._write()
+    def _begin(self, lacking: float = 0.0) -> list[Event]:
+        return self._feeds.begin(self._random, lacking)
 
     def stop(self) -> None:
         words = [*ALLUVIUM, "engine", "stop", "--project-dir", str(self._feeds.root)]
@@ -123,109 +172,140 @@ class Player:
 
     # What disturbs -------------------------------------------------------------------------------
 
-    def _kill_command(self, outcome: Outcome, _: Any) -> None:
+    def _kill_command(self, outcome: Outcome) -> None:
         self._signal(outcome, lambda build: os.kill(build.pid, signal.SIGKILL))
 
-    def _kill_engine(self, outcome: Outcome, _: Any) -> None:
-        self._signal(outcome, lambda build: self._kill_jvm(build.pid))
+    def _kill_engine(self, outcome: Outcome) -> None:
+        self._signal(outcome, lambda build: self._signal_jvm(build.pid, signal.SIGKILL))
 
-    def _kill_broker(self, outcome: Outcome, _: Any) -> None:
-        build = self._start()
-        time.sleep(outcome.moment * self._usual[self._mode])
+    def _kill_broker(self, outcome: Outcome) -> None:
+        build = self._start_until(outcome)
         self._feeds.broker.kill()
         time.sleep(2)
         self._feeds.broker.start_again()
-        outcome.said = self._end(build)[-200:]
-        outcome.status = build.returncode
+        self._end(outcome, build)
 
-    def _term(self, outcome: Outcome, _: Any) -> None:
+    def _term(self, outcome: Outcome) -> None:
         self._signal(outcome, lambda build: build.terminate())
 
-    def _interrupt(self, outcome: Outcome, _: Any) -> None:
+    def _term_engine(self, outcome: Outcome) -> None:
+        self._signal(outcome, lambda build: self._signal_jvm(build.pid, signal.SIGTERM))
+
+    def _interrupt(self, outcome: Outcome) -> None:
         self._signal(outcome, lambda build: os.kill(build.pid, signal.SIGINT))
 
-    def _poison(self, outcome: Outcome, _: Any) -> None:
-        shown = self._feeds.orders.shown()
-        mend = self._feeds.orders.poison()
-        build = self._start()
-        self._end(build, until=lambda: True)  # of a round
-        outcome.status = build.returncode
-        outcome.shown_early = len(shown.items() ^ self._feeds.orders.shown().items())
-        mend()
+    def _poison(self, outcome: Outcome) -> None:
+        self._mend = self._feeds.orders.poison()
+        self._end(outcome, self._start(), until=lambda: True)
+        outcome.met = True
 
-    def _two_commands(self, outcome: Outcome, _: Any) -> None:
-        build = self._start()
-        time.sleep(outcome.moment * self._usual[self._mode])
+    def _two_commands(self, outcome: Outcome) -> None:
+        build = self._start_until(outcome)
         other = self._start("build", "--target-path", "target_of_another")
-        other.wait(WITHIN)
-        self._end(build)
-        outcome.status = build.returncode or other.returncode
+        other_status = self._wait(other)
+        self._end(outcome, build)
+        outcome.status = outcome.status or other_status
 
-    def _lost_place(self, outcome: Outcome, _: Any) -> None:
-        for stream in self._streams(outcome):
+    def _full_disk(self, outcome: Outcome) -> None:
+        build = self._start_until(outcome)
+        before, end = self._rounds(), time.monotonic() + WITHIN
+        left = self._random.choice((0, 2**12, 2**16))
+        # `alluvium run` goes on behind a round that failed.
+        while build.poll() is None and self._rounds() == before and time.monotonic() < end:
+            self._disk.fill(left)  # once more: something may have been deleted
+            time.sleep(0.5)
+        self._disk.free()
+        self._end(outcome, build)
+
+    def _undisturbed(self, outcome: Outcome) -> None:
+        self._end(outcome, self._start())
+
+    # What builds find ----------------------------------------------------------------------------
+
+    def _lost_place(self, _: Outcome, begin: Begin) -> None:
+        begin()
+        for stream in self._streams():
             shutil.rmtree(stream)
 
-    def _old_place(self, outcome: Outcome, _: Any) -> None:
-        assert self._places is not None
-        outcome.status, _ = self._build()
-        streams = self._streams(outcome)
-        for stream in streams:
+    def _old_place(self, outcome: Outcome, begin: Begin) -> None:
+        if len(self._places) < 2:
+            begin()
+            outcome.wrong += self._build()[0] != 0
+            self._copy_places()
+        begin()
+        for stream in self._streams():
             shutil.rmtree(stream)
-            shutil.copytree(self._places / stream.name, stream)
-        self._feeds.begin(self._feeds.orders.random)
-        if outcome.status == 0:
-            # Kafka's stops each command until it is deleted, as docs say; files are compared.
-            for _ in range(2):
-                outcome.passed_over += not self._stops(
-                    "is older than the table. Delete that folder"
-                )
-            shutil.rmtree(next(stream for stream in streams if TOPIC in stream.name))
+            shutil.copytree(self._places[0] / stream.name, stream)
+            if TOPIC in stream.name:
+                # Kafka's stops each command until it is deleted, as docs say; files are compared.
+                for _ in range(2 if self._mode == "warm" else 1):
+                    outcome.passed_over += not self._stops("is older than the table. Delete that")
+                shutil.rmtree(stream)
 
-    def _stops(self, wanted: str) -> bool:
-        """Whether a command of dbt fails with these words."""
-        before = self._said.stat().st_size
-        status = self._start("build").wait(WITHIN)
-        said = self._said.read_bytes()[before:].decode(errors="replace")
-        return bool(status) and wanted in " ".join(said.split())
-
-    def _moved(self, outcome: Outcome, _: Any) -> None:
+    def _moved(self, outcome: Outcome, begin: Begin) -> None:
+        begin()
         home = self._feeds.home.with_name(f"home-{outcome.seed}")
         self._feeds.home.rename(home)
         self._feeds.home = home
         self._write()
 
-    def _aborted(self, outcome: Outcome, _: Any) -> None:
+    def _aborted(self, _: Outcome, begin: Begin) -> None:
+        begin()
         self._feeds.send(self._feeds.orders.draw(), commits=False)
 
-    def _again(self, outcome: Outcome, batch: Any) -> None:
-        self._feeds.orders.land(batch)
+    def _again(self, _: Outcome, begin: Begin) -> None:
+        self._feeds.orders.land(begin())
         self._feeds.send(self._feeds.customers[-40:])
 
-    def _deleted(self, outcome: Outcome, _: Any) -> None:
-        outcome.status, _ = self._build()
-        if outcome.status == 0:
-            for partition in range(PARTITIONS):
-                self._feeds.broker.delete_before(TOPIC, partition, 1)
-        self._feeds.send(self._feeds.orders.draw())
+    def _deleted(self, _: Outcome, begin: Begin) -> None:
+        self._feeds.delete_records()
+        begin()
+
+    def _lost(self, outcome: Outcome, begin: Begin) -> None:
+        self._feeds.lose()
+        outcome.passed_over += not self._stops("records were deleted before they were read")
+        words = ("--vars", f"alluvium_accept_loss: {TOPIC}_events")
+        outcome.passed_over += bool(self._read_topic(*words))
+        begin()
+
+    def _lacking(self, _: Outcome, begin: Begin) -> None:
+        begin(lacking=0.5)
 
     # How -----------------------------------------------------------------------------------------
+
+    def _stops(self, wanted: str) -> bool:
+        """Whether a command that reads the topic fails with these words."""
+        return bool(self._read_topic()) and wanted in " ".join(self._text().split())
+
+    def _read_topic(self, *words: str) -> int:
+        return self._wait(self._start("run", "--select", f"{TOPIC}_events", *words))
 
     def _write(self) -> None:
         engine = {"keep_warm": "5 minutes"} if self._mode == "warm" else {}
         self._feeds.write(REPOSITORY, engine)
 
-    def _signal(self, outcome: Outcome, send: Callable[[subprocess.Popen[bytes]], Any]) -> None:
+    def _start_until(self, outcome: Outcome) -> subprocess.Popen[bytes]:
+        """A build, some time after a node of it began; after none, while it starts."""
         build = self._start()
-        time.sleep(outcome.moment * self._usual[self._mode])
+        while build.poll() is None and self._nodes_begun() < outcome.step:
+            time.sleep(0.05)
+        time.sleep(self._random.uniform(0, 2 if outcome.step else 8))
+        outcome.met = build.poll() is None
+        return build
+
+    def _nodes_begun(self) -> int:
+        return len(re.findall(r"\d+ of \d+ START", self._text()))
+
+    def _signal(self, outcome: Outcome, send: Callable[[subprocess.Popen[bytes]], Any]) -> None:
+        build = self._start_until(outcome)
         with suppress(ProcessLookupError):
             send(build)
-        self._end(build)
-        outcome.status = build.returncode
+        self._end(outcome, build)
 
     def _build(self) -> tuple[int, str]:
-        build = self._start()
-        said = self._end(build)
-        return build.returncode, said
+        outcome = BuildOutcome()
+        self._end(outcome, self._start())
+        return outcome.status, outcome.said
 
     def _start(self, *words: str) -> subprocess.Popen[bytes]:
         """What builds in this mode, or a command of dbt."""
@@ -235,6 +315,7 @@ class Player:
             self._health.unlink(missing_ok=True)
             command = [*ALLUVIUM, "run", "--select", "*", "--every", "1s"]
         # Not a pipe: nobody reads while a round runs.
+        self._began = self._said.stat().st_size if self._said.exists() else 0
         with self._said.open("ab") as said:
             return subprocess.Popen(
                 command,
@@ -250,23 +331,44 @@ class Player:
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
             )
 
-    def _end(self, build: subprocess.Popen[bytes], until: Callable[[], bool] | None = None) -> str:
-        """What a build says until it ends; `alluvium run` is told to, once all is right.
+    def _end(
+        self,
+        outcome: BuildOutcome,
+        build: subprocess.Popen[bytes],
+        until: Callable[[], bool] | None = None,
+    ) -> None:
+        """Wait until a build ends; `alluvium run` is told to, once all is right.
 
         until: what it is to wait for instead, after a whole round.
         """
         is_run = self._mode == "run"
-        end = time.monotonic() + WITHIN / 3
+        looked, end = 0, time.monotonic() + WITHIN / 2
         is_done = until or (lambda: not any(self._feeds.wrong().values()))
         while is_run and build.poll() is None and time.monotonic() < end:
-            if self._rounds() and is_done():
-                break
-            time.sleep(1)
+            if (now := self._rounds()) > looked:
+                if is_done():
+                    break
+                looked = now
+            time.sleep(0.2)
         if is_run:
             with suppress(ProcessLookupError):
                 build.terminate()
-        build.wait(WITHIN)
-        return self._said.read_text(errors="replace")[-4000:]
+        outcome.status = self._wait(build)
+        outcome.said = self._text()[-4000:]
+
+    def _wait(self, command: subprocess.Popen[bytes]) -> int:
+        try:
+            return command.wait(WITHIN)
+        except subprocess.TimeoutExpired:
+            self._hung += 1
+            os.killpg(command.pid, signal.SIGKILL)
+            return command.wait()
+
+    def _text(self) -> str:
+        """What was said since the last command began."""
+        with self._said.open("rb") as said:
+            said.seek(self._began)
+            return said.read().decode(errors="replace")
 
     @property
     def _said(self) -> Path:
@@ -284,36 +386,65 @@ class Player:
             return 0
         return sum(one["rounds"] for one in found)
 
-    def _kill_jvm(self, command: int) -> None:
+    def _signal_jvm(self, command: int, how: signal.Signals) -> None:
         state = warm.read(self._feeds.home) if self._mode == "warm" else None
-        kill_jvms([state.pid] if state else family(command))
+        kill_jvms([state.pid] if state else family(command), how)
 
-    def _streams(self, outcome: Outcome) -> list[Path]:
-        """One of the checkpoints or both, by the round's moment."""
+    def _streams(self) -> list[Path]:
+        """One of the checkpoints, or both."""
         found = sorted((self._feeds.home / "checkpoints").iterdir())
-        return found[: 1 if outcome.moment < 0.5 else 2]
+        return self._random.choice((found, found[:1], found[1:]))
 
     def _copy_places(self) -> None:
-        copy = self._feeds.root / "checkpoints_before"
-        shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(self._feeds.home / "checkpoints", copy)
-        self._places = copy
+        copies = self._feeds.root / "places"
+        now = copies / str(time.monotonic_ns())
+        shutil.copytree(self._feeds.home / "checkpoints", now)
+        self._places = [*self._places[-1:], now]
 
 
 @contextmanager
 def players(root: Path, jars: Path) -> Iterator[Callable[[int], Outcome]]:
-    home = make_home(root / "home", jars)
-    with broker(root / "broker", make_home(root / "broker-home", jars)) as running:
+    quick_java.use()
+    # The broker's JVMs have less.
+    os.environ.pop(quick_java.LATER_OPTIONS, None)
+    broker_home = make_home(root / "broker-home", jars)
+    with disk(root / "disk") as made, broker(root / "broker", broker_home) as running:
+        if not made.can_be_full:
+            print("no file system can be mounted here: no round of full_disk", flush=True)
         folder = root / "project"
-        folder.mkdir()
-        player = Player(Feeds(folder, home, running))
+        found: list[Player] = []
+
+        def begun() -> Player:
+            home = make_home(made.folder / "home", jars)
+            folder.mkdir()
+            player = Player(Feeds(folder, home, running), made)
+            found.append(player)
+            player.first_build()
+            return player
+
+        def play(seed: int) -> Outcome:
+            player = found[-1] if found else begun()
+            outcome = player.play(seed)
+            if not outcome.clean:
+                # What it left is kept; the next round begins with nothing.
+                kept = Path(tempfile.mkdtemp(prefix=f"chaos-feeds-{seed}-"))
+                player.stop()
+                for one in (folder, made.folder):
+                    shutil.copytree(one, kept / one.name, symlinks=True)
+                    shutil.rmtree(one, ignore_errors=True)
+                print(f"what is wrong there is in {kept}", flush=True)
+                running.delete(TOPIC)
+                found.clear()
+            return outcome
+
         try:
-            player.first_builds()
-            yield player.play
+            yield play
         finally:
-            player.stop()
+            for player in found:
+                player.stop()
 
 
 if __name__ == "__main__":
-    totals = (*WRONG, "shown_early", "passed_over")
-    sys.exit(rounds.main("Feeds that are disturbed.", RESULTS, (), totals, None, players))
+    totals = (*WRONG, *TOTALS)
+    about = "Feeds that are disturbed."
+    sys.exit(rounds.main(about, RESULTS, ("met",), totals, None, players))

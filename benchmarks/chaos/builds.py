@@ -49,27 +49,28 @@ class BuildOutcome:
         compare: Callable[[], Mapping[str, int]],
         began: float,
     ) -> None:
-        """Build until one succeeds, and compare the tables.
+        """Build until one succeeds, and compare the tables; nothing of it where all is right.
 
         Args:
             build: runs a build; gives its exit status and what it said.
             compare: counts what is wrong, by the names of WRONG.
             began: when the round did, by the monotonic clock.
         """
-        for self.builds in range(1, BUILDS + 1):
+        status, said, found = self.status, "", compare()
+        while self.builds < BUILDS and (status or (not self.builds and any(found.values()))):
+            self.builds += 1
             status, said = build()
-            if status == 0:
-                break
-        self.said = said[-2000:] if status else ""
-        for name, count in compare().items():
+            found = compare()
+        for name, count in found.items():
             setattr(self, name, count)
         self.wrong += bool(status)
+        self.said = "" if self.clean else said[-2000:]
         self.seconds = round(time.monotonic() - began, 1)
 
 
-def kill_jvms(processes: Iterable[int]) -> None:
-    """With kill -9, those of the processes that are JVMs."""
+def kill_jvms(processes: Iterable[int], how: signal.Signals = signal.SIGKILL) -> None:
+    """With kill -9 or another signal, those of the processes that are JVMs."""
     for process in processes:
         with suppress(OSError):
             if Path(f"/proc/{process}/comm").read_text() == "java\n":
-                os.kill(process, signal.SIGKILL)
+                os.kill(process, how)

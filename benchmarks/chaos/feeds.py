@@ -13,9 +13,23 @@ from pyarrow import fs
 from pyspark import __version__ as spark_version
 from support.kafka_broker import PARTITIONS, Broker
 
-from chaos.orders import SCHEMA, Event, Orders, feed, write_project, wrong
+from chaos.orders import (
+    POISON,
+    SCHEMA,
+    Event,
+    Orders,
+    Rows,
+    feed,
+    fold,
+    live_rows,
+    query,
+    shown,
+    write_project,
+    wrong,
+)
 
 TOPIC = "customers"
+UNAVAILABLE = "__debezium_unavailable_value"
 _STREAM = {
     "format": "kafka",
     "topic": TOPIC,
@@ -25,10 +39,11 @@ _MERGE = {
     "order_by": ["_position", "_source_offset"],
     "delete_when": "_op = 'd'",
     "reject_by": "_rejected",
+    "keep_by": "_unavailable",
 }
 _CUSTOMERS = """
 select * from {{ alluvium.debezium(alluvium.new_events(ref('customers_events'), 'customers_wap'),
-    connector='postgresql', key='id', columns='id bigint, v bigint, amount bigint') }}
+    connector='postgresql', key='id', columns='id bigint, v bigint, amount bigint, note string') }}
 """
 
 
@@ -48,6 +63,10 @@ class Feeds:
         # Of the topic, by partition and offset, as a consumer of Kafka's read it.
         self._records: dict[tuple[int, int], str] = {}
         self._transactions = 0
+        self._states: list[Rows] = [{}]
+        # By table: the batch that was merged, and the newest version of what readers see.
+        self._merged: dict[str, int] = {}
+        self._looked: dict[str, int] = {}
 
     def write(self, package: Path, engine: dict[str, Any]) -> None:
         """The dbt project of both."""
@@ -63,12 +82,12 @@ class Feeds:
         customers = feed(TOPIC, _STREAM, _MERGE, _CUSTOMERS)
         write_project(self.root, package, target, self.orders.project, customers)
 
-    def begin(self, random: Random) -> list[Event]:
+    def begin(self, random: Random, lacking: float = 0.0) -> list[Event]:
         """New events of both; gives those of the file."""
         self.orders.random = random
         batch = self.orders.draw()
         self.orders.land(batch)
-        self.send(self.orders.draw())
+        self.send(self.orders.draw(lacking))
         return batch
 
     def send(self, events: list[Event], commits: bool = True) -> None:
@@ -79,7 +98,7 @@ class Feeds:
         producer.beginTransaction()
         for one in events:
             # The same key goes to the same partition, as Debezium sends it.
-            producer.send(self.broker.record(TOPIC, _envelope(*one), one[0] % PARTITIONS))
+            producer.send(self.broker.record(TOPIC, _envelope(one), one.key % PARTITIONS))
         if commits:
             producer.commitTransaction()
         else:
@@ -87,11 +106,29 @@ class Feeds:
             producer.abortTransaction()
         producer.close()
         # Now: a later round may delete records, or have no broker.
-        since = Counter[int]()
-        for partition, offset in self._records:
-            since[partition] = max(since[partition], offset + 1)
-        for partition, offset, value in self.broker.read(TOPIC, since):
+        for partition, offset, value in self.broker.read(TOPIC, self._ends()):
             self._records[partition, offset] = value
+        self._states.append(fold(self.customers))
+
+    def delete_records(self) -> None:
+        """All that the topic has."""
+        for partition, end in self._ends().items():
+            self.broker.delete_before(TOPIC, partition, end)
+
+    def lose(self) -> None:
+        """New records of the topic are gone before anybody reads them."""
+        before = set(self._records)
+        self.send(self.orders.draw())
+        self.delete_records()
+        self._records = {place: self._records[place] for place in before}
+        self._states.pop()
+
+    def _ends(self) -> Counter[int]:
+        """By partition, the offset behind what was sent."""
+        ends = Counter[int]()
+        for partition, offset in self._records:
+            ends[partition] = max(ends[partition], offset + 1)
+        return ends
 
     @property
     def customers(self) -> list[Event]:
@@ -105,13 +142,65 @@ class Feeds:
         )
         return dict(self.orders.wrong() + customers)
 
+    def shown_early(self) -> int:
+        """How many tables show readers what no build has passed.
+
+        They show all of the last build, or all that came until some moment since.
+        """
+        return sum(
+            shown(self._table(name)) not in states
+            for name, states in (("orders", self.orders.states), (TOPIC, self._states))
+        )
+
+    def settled(self) -> None:
+        """All that was sent is in the tables: nothing of before may be seen again."""
+        for states in (self.orders.states, self._states):
+            del states[:-1]
+
+    def unaudited(self) -> int:
+        """Versions shown since the last look that a test of theirs would have held."""
+        found = 0
+        for name in ("orders", TOPIC):
+            for commit in self._table(name).history():
+                note = json.loads(commit.get("userMetadata") or "{}").get("alluvium_published")
+                # A publish may have steps before, which change no row.
+                is_new = commit["version"] > self._looked.get(name, -1)
+                if is_new and note and "version" in note:
+                    found += self._would_fail(f"{name}_wap", note["version"])
+            self._looked[name] = self._table(name).version()
+        return found
+
+    def _would_fail(self, name: str, version: int) -> bool:
+        table = self._table(name)
+        table.load_as_version(version)
+        [row] = query(
+            table,
+            f"select count(*) - count(distinct id) as n, min(amount) as least"
+            f" from t {live_rows(table)}",
+        )
+        return bool(row["n"] > 0 or row["least"] == POISON)
+
+    def behind(self) -> int:
+        """Merged tables whose noted progress went back, or is not bronze's newest batch."""
+        found = 0
+        for name in ("orders", TOPIC):
+            merged, bronze = self._table(f"{name}_wap"), self._table(f"{name}_events")
+            app = f"alluvium/model.{SCHEMA}.{name}_wap/{merged.metadata().id}"
+            noted = merged.transaction_version(app) or -1
+            [newest] = query(bronze, "select max(_batch_id) as n from t")
+            found += noted != newest["n"] or noted < self._merged.get(name, -1)
+            self._merged[name] = noted
+        return found
+
     def _table(self, name: str) -> DeltaTable:
         return DeltaTable(self.home / "warehouse" / f"{SCHEMA}.db" / name)
 
 
-def _envelope(key: int, place: int, gone: bool, amount: int) -> str:
+def _envelope(event: Event) -> str:
     """As Debezium's connector of PostgreSQL writes it, without a schema."""
-    row = {"id": key, "v": place, "amount": amount}
+    place = event.place
+    note = UNAVAILABLE if event.lacks else event.note
+    row = {"id": event.key, "v": place, "amount": event.amount, "note": note}
     source = {
         "version": "3.2.0.Final",
         "connector": "postgresql",
@@ -125,7 +214,7 @@ def _envelope(key: int, place: int, gone: bool, amount: int) -> str:
         "txId": place,
         "lsn": place * 100 + 8,
     }
-    before, after, op = (row, None, "d") if gone else (None, row, "u")
+    before, after, op = (row, None, "d") if event.gone else (None, row, "u")
     return json.dumps(
         {"before": before, "after": after, "source": source, "op": op, "ts_ms": source["ts_ms"]}
     )
@@ -133,5 +222,8 @@ def _envelope(key: int, place: int, gone: bool, amount: int) -> str:
 
 def _event(value: str) -> Event:
     envelope = json.loads(value)
-    row = envelope["after"] or envelope["before"]
-    return row["id"], row["v"], envelope["op"] == "d", row["amount"]
+    row, note = envelope["after"] or envelope["before"], None
+    lacks = row["note"] == UNAVAILABLE
+    if not lacks:
+        note = row["note"]
+    return Event(row["id"], row["v"], envelope["op"] == "d", row["amount"], note, lacks)

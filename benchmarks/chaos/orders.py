@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import pyarrow as pa
@@ -27,8 +27,27 @@ select o.*, _batch_after, _batch_through
 from {{ alluvium.new_events(ref('orders_events'), 'orders_wap') }}
 lateral view inline(array(from_json(_value, 'id bigint, op string, v bigint, amount bigint'))) o
 """
-# Of an event: key, place in its source, whether it deletes, and a value.
-Event = tuple[int, int, bool, int]
+
+
+class Event(NamedTuple):
+    """Of a key: what its row becomes.
+
+    Attributes:
+        place: in its source.
+        gone: whether it deletes.
+        lacks: whether it leaves out the note.
+    """
+
+    key: int
+    place: int
+    gone: bool
+    amount: int
+    note: str | None = None
+    lacks: bool = False
+
+
+# Of a key: place, amount, note, and whether the note is unknown.
+Rows = dict[int, tuple[int, int, str | None, bool]]
 
 
 def write_project(
@@ -90,6 +109,7 @@ class Orders:
         table: opens a table of the project.
         sent: each event that was sent, in order.
         lines: each text that bronze must have once.
+        states: what readers may see: the table of the last build, and behind each file since.
     """
 
     files: fs.FileSystem
@@ -99,6 +119,7 @@ class Orders:
     random: Random = field(default_factory=Random)
     sent: list[Event] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    states: list[Rows] = field(default_factory=lambda: [{}])
     _landed: int = 0
     _place: int = 0
 
@@ -112,8 +133,11 @@ class Orders:
             f" where amount = {POISON}",
         }
 
-    def draw(self) -> list[Event]:
-        """Events around some keys, a few of them late, as many transactions as events."""
+    def draw(self, lacking: float = 0.0) -> list[Event]:
+        """Events around some keys, a few of them late, as many transactions as events.
+
+        lacking: the share of those that leave out their note.
+        """
         hot = self.random.randrange(KEYS)
         places = list(range(self._place + 1, self._place + 41))
         self._place = places[-1]
@@ -121,31 +145,35 @@ class Orders:
             one, other = self.random.randrange(40), self.random.randrange(40)
             places[one], places[other] = places[other], places[one]
         return [
-            (
+            Event(
                 int(self.random.gauss(hot, 12)) % KEYS,
                 place,
                 self.random.random() < 0.15,
                 self.random.randrange(1_000_000),
+                self.random.choice((f"note {place}", None)),
+                self.random.random() < lacking,
             )
             for place in places
         ]
 
     def poison(self) -> Callable[[], None]:
         """Land a row that breaks a test; gives what mends it."""
-        key, place, *_ = self.draw()[0]
-        self.land([(key, place, False, POISON)])
+        bad = self.draw()[0]._replace(gone=False, amount=POISON)
+        self.land([bad])
+        self.states.pop()
 
         def mend() -> None:
             self._place += 1
-            self.land([(key, self._place, False, 7)])
+            self.land([bad._replace(place=self._place, amount=7)])
 
         return mend
 
     def land(self, events: list[Event]) -> None:
-        """A file of events."""
+        """A file of events; they have no notes here."""
+        events = [one._replace(note=None, lacks=False) for one in events]
         lines = [
-            json.dumps({"id": key, "v": place, "op": "d" if gone else "u", "amount": amount})
-            for key, place, gone, amount in events
+            json.dumps({"id": one.key, "v": one.place, "op": "ud"[one.gone], "amount": one.amount})
+            for one in events
         ]
         self.files.create_dir(self.folder)
         draft = f"{self.folder}/.{self._landed}.tmp"
@@ -155,14 +183,16 @@ class Orders:
         self._landed += 1
         self.sent += events
         self.lines += lines
+        self.states.append(fold(self.sent))
 
     def wrong(self) -> Counter[str]:
         """Rows that are lost, doubled and otherwise in tables, and events in bronze."""
         return wrong("orders", self.table, self.sent, self.lines)
 
-    def shown(self) -> dict[int, tuple[int, int]]:
-        """What readers see."""
-        return {key: (place, amount) for key, place, amount in _rows(self.table("orders"))}
+
+def shown(table: DeltaTable) -> Rows:
+    """What readers see."""
+    return dict(_rows(table))
 
 
 def wrong(
@@ -173,10 +203,10 @@ def wrong(
     texts: each that bronze must have once.
     """
     found: Counter[str] = Counter()
-    wanted = _fold(sent)
+    wanted = fold(sent)
     for one in (f"{name}_wap", name):
         rows = _rows(table(one))
-        got = {key: (place, amount) for key, place, amount in rows}
+        got = dict(rows)
         found["doubled"] += len(rows) - len(got)
         found["lost"] += len(wanted.keys() - got.keys())
         found["wrong"] += sum(wanted.get(key) != row for key, row in got.items())
@@ -187,9 +217,14 @@ def wrong(
     return found
 
 
-def _rows(table: DeltaTable) -> list[tuple[int, int, int]]:
-    rows = query(table, f"select id, v, amount from t {live_rows(table)}")
-    return [(one["id"], one["v"], one["amount"]) for one in rows]
+def _rows(table: DeltaTable) -> list[tuple[int, tuple[int, int, str | None, bool]]]:
+    names = {one.name for one in table.schema().fields}
+    more = ", note, _unavailable" if "note" in names else ""
+    rows = query(table, f"select id, v, amount{more} from t {live_rows(table)}")
+    return [
+        (one["id"], (one["v"], one["amount"], one.get("note"), bool(one.get("_unavailable"))))
+        for one in rows
+    ]
 
 
 def live_rows(table: DeltaTable) -> str:
@@ -206,14 +241,29 @@ def query(table: DeltaTable, text: str) -> list[dict[str, Any]]:
     return found
 
 
-def _fold(events: list[Event]) -> dict[int, tuple[int, int]]:
-    """The newest event of each key, but for those that delete."""
+def fold(events: list[Event]) -> Rows:
+    """The newest event of each key, but for those that delete.
+
+    Its note is that of the newest one that has it, since the key was last deleted.
+    """
     if not events:
         return {}
     with duckdb.connect() as duck:
-        duck.execute("create table e (id int, v bigint, gone boolean, amount bigint)")
-        duck.executemany("insert into e values (?, ?, ?, ?)", events)
-        rows = duck.execute(
-            "select id, max(v), arg_max(amount, v) from e group by id having not arg_max(gone, v)"
+        duck.execute(
+            "create table e (id int, v bigint, gone boolean, amount bigint, note text,"
+            " lacks boolean)"
         )
-        return {key: (place, amount) for key, place, amount in rows.fetchall()}
+        duck.executemany("insert into e values (?, ?, ?, ?, ?, ?)", events)
+        rows = duck.execute(
+            """
+            with lived as (
+                select *, not gone and not lacks and v > coalesce(
+                    max(v) filter (where gone) over (partition by id), -1) as tells
+                from e
+            )
+            select id, max(v), arg_max(amount, v), arg_max_null(note, v) filter (where tells),
+                not bool_or(tells)
+            from lived group by id having not arg_max(gone, v)
+            """
+        )
+        return {row[0]: row[1:] for row in rows.fetchall()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -138,6 +139,9 @@ def main(
                     bad += not outcome.clean
         finally:
             engine.stop()
+    summary = json.loads(asked.results.read_text())["summary"]
+    for kind, count in summary["kinds"].items():
+        print(f"{kind:20} {count:5}")
     print(f"{len(seeds)} rounds, {bad} of them with a table that was not right")
     return 1 if bad else 0
 
@@ -149,11 +153,21 @@ def _kept(results: Path) -> dict[int, dict[str, Any]]:
 
 def _keep(results: Path, outcome: Outcome, features: Sequence[str], totals: Sequence[str]) -> None:
     """Put a round among the kept ones, in the place of an earlier one of its seed."""
+    folder = os.open(results.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)  # another process may play rounds too
+        _write(results, outcome, features, totals)
+    finally:
+        os.close(folder)
+
+
+def _write(results: Path, outcome: Outcome, features: Sequence[str], totals: Sequence[str]) -> None:
     rounds = _kept(results) | {outcome.seed: asdict(outcome)}
     ordered = [rounds[seed] for seed in sorted(rounds)]
+    kinds = [entry.get(key) for entry in ordered for key in ("kind", "change")]
     summary = {
         "rounds": len(ordered),
-        "kinds": dict(sorted(Counter(entry["kind"] for entry in ordered).items())),
+        "kinds": dict(sorted(Counter(filter(None, kinds)).items())),
         # Earlier rounds had not all of these fields.
         "with": {key: sum(bool(entry.get(key)) for entry in ordered) for key in features},
         **{key: sum(entry.get(key, 0) for entry in ordered) for key in totals},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from functional import quick_java
+from support import quick_java
 
 
 @pytest.fixture(scope="session", autouse=True)

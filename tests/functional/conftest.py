@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from dbt_common.tests import enable_test_caching
-from functional import quick_java, quick_json
+from functional import quick_json
 from functional.runner import add_jars, new_session
 from functional.warm_up import warm_up
 from pyspark.sql import SparkSession
-from support import cpu
+from support import cpu, quick_java
 
 from alluvium.engine import session as engine
 

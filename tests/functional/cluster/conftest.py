@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from functional import quick_java
 from functional.placed import PlacedProject
-from support import cluster, postgres, s3
+from support import cluster, postgres, quick_java, s3
 from support.cluster import Cluster
 
 from alluvium.engine import session as engine

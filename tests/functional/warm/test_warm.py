@@ -8,8 +8,8 @@ import stat
 from pathlib import Path
 
 import pytest
-from functional import quick_java
 from functional.warm.warm_project import WARM, is_alive, warm_project
+from support import quick_java
 
 pytestmark = pytest.mark.spark
 

@@ -79,7 +79,6 @@ def _archive() -> Path:
 
 def _make(archive: Path) -> None:
     """Start Spark, merge, and let Java write down at its end what it loaded."""
-    from functional.runner import add_jars, new_session
     from pyspark import SparkContext
 
     from alluvium.engine import session as engine
@@ -92,7 +91,9 @@ def _make(archive: Path) -> None:
         made = archive.with_suffix(".new")
         os.environ[OPTIONS] = f"-XX:ArchiveClassesAtExit={made}"
         with tempfile.TemporaryDirectory() as folder:
-            session = new_session(add_jars(Path(folder) / "home"))
+            jars = os.environ.get("ALLUVIUM_TEST_JARS", REPO / ".alluvium/jars")
+            (Path(folder) / "jars").symlink_to(jars)
+            session = engine.new_session(engine.Settings(home=Path(folder)))
             session.sql("create table made (id bigint, v string) using delta")
             merge = (
                 "merge into made using (select id, 'v' as v from range(9)) n on made.id = n.id"
