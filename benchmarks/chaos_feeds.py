@@ -125,6 +125,7 @@ class Player:
         self._random = Random()
         self._mode = "cold"
         self._places: list[Path] = []  # copies of the checkpoints: of the build before, of the last
+        self._commands: list[subprocess.Popen[bytes]] = []  # of this round
         self._began = 0  # where what the last command says begins
         self._hung = 0
 
@@ -140,6 +141,7 @@ class Player:
         )
         if outcome.kind == "full_disk" and not self._disk.can_be_full:
             outcome.kind = "undisturbed"
+        self._commands = []
         self._mode = outcome.mode
         self._write()
         getattr(self, f"_{outcome.change}")(outcome, self._begin)
@@ -167,6 +169,9 @@ class Player:
         return self._feeds.begin(self._random, lacking)
 
     def stop(self) -> None:
+        for command in self._commands:
+            if command.poll() is None:  # it has a session of its own
+                os.killpg(command.pid, signal.SIGKILL)
         words = [*ALLUVIUM, "engine", "stop", "--project-dir", str(self._feeds.root)]
         subprocess.run(words, capture_output=True, timeout=120)
 
@@ -317,7 +322,7 @@ class Player:
         # Not a pipe: nobody reads while a round runs.
         self._began = self._said.stat().st_size if self._said.exists() else 0
         with self._said.open("ab") as said:
-            return subprocess.Popen(
+            started = subprocess.Popen(
                 command,
                 cwd=root,
                 env={
@@ -330,6 +335,8 @@ class Player:
                 start_new_session=True,
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
             )
+        self._commands.append(started)
+        return started
 
     def _end(
         self,

@@ -125,6 +125,8 @@ def main(
     if asked.worker and work is not None:
         work(asked.worker)
         return 0
+    # What runs then is ended.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     new = max(_kept(asked.results), default=-1) + 1
     seeds = asked.seed or range(new, new + asked.rounds)
     bad = 0

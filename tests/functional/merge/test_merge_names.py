@@ -26,7 +26,8 @@ sources:
   - name: landing
     tables:
       - name: Orders
-        config: {meta: {alluvium_stream: {format: json, path: landing}}}
+        config:
+          meta: {alluvium_stream: {format: json, path: landing, max_files_per_trigger: 1}}
 """
 FILES = {
     "models/all.yml": YML,
@@ -42,7 +43,7 @@ FILES = {
 def project(make_project: Callable[..., Any]) -> Any:
     made = make_project("Shop", FILES)
     made.dbt("run")
-    made.write({"landing/2.json": '{"id": 2, "v": 1}\n'})
+    made.write({f"landing/{number}.json": f'{{"id": {number}, "v": 1}}\n' for number in (2, 3)})
     made.dbt("run", "--select", "Events", "orders.v2")
     return made
 
@@ -52,14 +53,23 @@ def ids(project: Any, table: str) -> list[int]:
 
 
 def test_each_version_reads_every_event(project: Any) -> None:
-    assert project.said("orders.v2: 1 event → ")
+    assert project.said("orders.v2: 2 events → ")
     assert ids(project, "shop.orders_v1") == [1]
+    # What a bounded run leaves is on its line.
+    bounded = FILES["models/orders_v1.sql"].replace("'orders')", "'orders', at_most=1)")
+    project.write({"models/orders_v1.sql": bounded})
+    project.dbt("run", "--select", "orders.v1")
+    [line] = project.said("orders.v1: 1 event → ")
+    assert ", 1 batch (1 event) of Events waits since 20" in line
+    assert project.figures("orders.v1")["waiting_events"] == 1
+    assert ids(project, "shop.orders_v1") == [1, 2]
+    project.write({"models/orders_v1.sql": FILES["models/orders_v1.sql"]})
     project.dbt("run")
     assert project.said("orders.v1: 1 event → ")
     assert project.said("orders.v2: up to date")
     project.dbt("run", "--full-refresh", "--select", "orders.v1")
     for table in ("shop.orders_v1", "Shop_Marts.orders_v2"):
-        assert ids(project, table) == [1, 2]
+        assert ids(project, table) == [1, 2, 3]
 
 
 def test_one_table_under_two_names_is_refused(project: Any) -> None:
@@ -95,9 +105,9 @@ def test_a_backfill_and_operations_of_one_version(project: Any) -> None:
     project.session.sql("delete from shop_marts.orders_v2 where id = 1")
     window = {"alluvium_backfill": {"orders.v1": {"from_batch": 0}}}
     project.dbt("run", "--vars", json.dumps(window), "--select", "orders")
-    assert ids(project, "shop.orders_v1") == [1, 2]
-    assert ids(project, "shop_marts.orders_v2") == [2]
-    project.write({"landing/3.json": '{"id": 3, "v": 1}\n'})
+    assert ids(project, "shop.orders_v1") == [1, 2, 3]
+    assert ids(project, "shop_marts.orders_v2") == [2, 3]
+    project.write({"landing/4.json": '{"id": 4, "v": 1}\n'})
     project.dbt("run", "--select", "Events", "orders.v2")
     # It reads for the version that is explained.
     project.dbt("run-operation", "alluvium.explain_merge", "--args", "{model: Shop.orders.v1}")
