@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fcntl
+import itertools
 import json
 import os
 import signal
@@ -127,8 +128,9 @@ def main(
         return 0
     # What runs then is ended.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    new = max(_kept(asked.results), default=-1) + 1
-    seeds = asked.seed or range(new, new + asked.rounds)
+    kept = _kept(asked.results)
+    new = (seed for seed in itertools.count() if seed not in kept)
+    seeds = asked.seed or list(itertools.islice(new, asked.rounds))
     bad = 0
     with tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as root:
         try:
