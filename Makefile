@@ -130,6 +130,10 @@ chaos-feeds: machine $(VENV)/.dev jars ## ROUNDS (3) of builds of two feeds, kil
 chaos-cluster: machine $(VENV)/.dev jars moto ## ROUNDS (3) of builds on a cluster whose machines fail, kept by seed; needs PostgreSQL
 	PYTHONPATH=tests $(BIN)/python benchmarks/chaos_cluster.py --rounds $(ROUNDS) $(ARGS)
 
+.PHONY: record-events
+record-events: machine $(VENV)/.dev jars ## change events of tests/data, from a PostgreSQL of this machine and Debezium's engine
+	PYTHONPATH=tests $(BIN)/python tests/data/record_events.py
+
 .PHONY: bench-compaction-memory
 bench-compaction-memory: machine $(VENV)/.bench jars ## peak memory of a compaction, by size of the bucket
 	$(BIN)/python benchmarks/compaction_memory.py
