@@ -146,7 +146,7 @@ class Player:
         self._write()
         getattr(self, f"_{outcome.change}")(outcome, self._begin)
         getattr(self, f"_{outcome.kind}")(outcome)
-        outcome.shown_early += self._feeds.shown_early()
+        outcome.shown_early += self._feeds.shown_early(outcome.change == "moved")
         if outcome.kind == "poison":
             self._mend()
         outcome.settle(self._build, self._feeds.wrong, began)
