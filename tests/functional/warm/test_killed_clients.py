@@ -1,7 +1,7 @@
 """A client that goes out while a statement of its runs: nothing is done twice, nothing is lost.
 
-Each round is killed, or interrupted, within one kind of statement. The next command follows at
-once. Rows are counted then, and once more when the statement of the first would have ended.
+Each round is killed, interrupted or failed within one kind of statement. The next command follows
+at once. Rows are counted then, and once more when the statement of the first would have ended.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 from functional.warm.warm_project import WARM, WarmProject, is_alive, warm_project
@@ -22,6 +23,17 @@ LONG = 12
 _WAITS = "length(reflect('java.lang.Thread', 'sleep', {{ var('wait', 0) }}000L)) > 0"
 MODELS = {
     "idle": "select 1 as id",
+    "broken": """
+{{ config(materialized='table') }}
+select reflect('java.lang.Thread', 'sleep', 4000L) as a, bigint(raise_error('fails')) as b
+from range(1)
+""",
+    # No job that could be cancelled, for longer than an engine waits for it.
+    "hanging": """
+def model(dbt, session):
+    session._jvm.java.lang.Thread.sleep(90000)
+    return session.sql("select 1 as id")
+""",
     "merged": f"""
 {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}}}
 select {{{{ var('round', 0) }}}} as id, 'v' as v from range(1) where {_WAITS}
@@ -96,6 +108,7 @@ BEGINS = {
     "hooked": "insert into s.by_hooks",
     "python": "saveAsTable",
     "streamed": "foreachBatch",
+    "hanging": "Thread.sleep",
 }
 
 
@@ -108,6 +121,23 @@ class Rounds:
     def words(self, model: str, wait: int, log: str) -> list[str]:
         given = f"{{round: {self.last}, wait: {wait}, checkpoint: '{self.checkpoint}'}}"
         return ["run", "--select", model, "--vars", given, "--log-path", log]
+
+    def begin(self, model: str, wait: int, *others: str, words: tuple[str, ...] = ()) -> Popen[str]:
+        """A command whose statement of the next round runs; `others` are selected too."""
+        self.last += 1
+        if self.project.state is None:
+            self.project.dbt(*self.words("idle", 0, "logs"))
+        log = f"log-{self.last}"
+        run, select, named, *rest = self.words(model, wait, log)
+        process = self.project.start(run, select, named, *others, *rest, *words)
+        self.project.wait_for(BEGINS[model], log)
+        time.sleep(3)
+        return process
+
+    def go_on(self, model: str) -> str:
+        """What the next command says, which does the round again."""
+        words = self.words(model, 0, f"log-{self.last}-next")
+        return self.project.dbt(*words, "--no-use-colors")
 
     def ids(self, model: str) -> list[int]:
         query = f"select id from {{s}}.{TABLES[model]} order by id"
@@ -125,7 +155,7 @@ def rounds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rounds]:
         with (project.folder / "dbt_project.yml").open("a") as file:
             file.write("on-run-start: create table if not exists s.by_hooks (id int)\n")
         made = Rounds(project, folder / "checkpoint")
-        made.project.dbt(*made.words("*", 0, "logs"))
+        made.project.dbt(*made.words("*", 0, "logs"), "--exclude", "broken", "hanging")
         yield made
 
 
@@ -134,19 +164,12 @@ def rounds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rounds]:
 def test_nothing_is_done_twice(rounds: Rounds, model: str, how: signal.Signals) -> None:
     project = rounds.project
     before = rounds.ids(model)
-    rounds.last += 1
-    if project.state is None:
-        project.dbt(*rounds.words("idle", 0, "logs"))
-    pid = project.pid
-    log = f"log-{rounds.last}"
-    process = project.start(*rounds.words(model, LONG, log))
-    project.wait_for(BEGINS[model], log)
-    time.sleep(3)
-    began = time.monotonic()
+    process = rounds.begin(model, LONG)
+    pid, began = project.pid, time.monotonic()
     os.kill(process.pid, how)
     if how == signal.SIGKILL:
         assert rounds.ids(model) == before
-    said = project.dbt(*rounds.words(model, 0, f"{log}-next"), "--no-use-colors")
+    said = rounds.go_on(model)
     process.communicate(timeout=60)
     once = sorted({*before, rounds.last})
     assert rounds.ids(model) == once
@@ -155,3 +178,49 @@ def test_nothing_is_done_twice(rounds: Rounds, model: str, how: signal.Signals) 
         assert not is_alive(pid)
     time.sleep(max(0.0, LONG + 5 - (time.monotonic() - began)))
     assert rounds.ids(model) == once
+
+
+def test_another_model_fails_fast(rounds: Rounds) -> None:
+    """The statement that runs beside it ends, and the engine stays."""
+    before = rounds.ids("merged")
+    process = rounds.begin("merged", LONG, "broken", words=("--fail-fast",))
+    pid, began = rounds.project.pid, time.monotonic()
+    said = rounds.go_on("merged")
+    told, _ = process.communicate(timeout=60)
+    assert process.returncode == 1, told
+    assert "fails" in told
+    once = sorted({*before, rounds.last})
+    assert rounds.ids("merged") == once
+    assert is_alive(pid), said
+    time.sleep(max(0.0, LONG + 5 - (time.monotonic() - began)))
+    assert rounds.ids("merged") == once
+
+
+def test_a_call_that_hangs(rounds: Rounds) -> None:
+    """The engine waits for it as long as docs say, and ends.
+
+    At a first Ctrl-C dbt waits for its threads.
+    """
+    process = rounds.begin("hanging", 0)
+    pid = rounds.project.pid
+    for _ in range(2):
+        os.kill(process.pid, signal.SIGINT)
+        time.sleep(3)
+    said = rounds.go_on("idle")
+    process.communicate(timeout=60)
+    assert "30 seconds later" in said
+    assert not is_alive(pid)
+
+
+def test_its_engine_is_asked_to_end(rounds: Rounds) -> None:
+    """It does so once the command is out."""
+    before = rounds.ids("merged")
+    process = rounds.begin("merged", LONG)
+    pid = rounds.project.pid
+    os.kill(pid, signal.SIGTERM)
+    told, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, told
+    assert rounds.ids("merged") == [*before, rounds.last]
+    rounds.go_on("merged")
+    assert not is_alive(pid)
+    assert rounds.ids("merged") == [*before, rounds.last]
