@@ -89,9 +89,12 @@ class Preparing(Reusing, Versioning):
         if found is not None:
             lost_tables.check_replaced(node, found, full_refresh=bool(full))
         elif was is not None and not full:
-            lost_tables.check_renamed(
-                self._handle.session, self.table_of(node), was, others.values()
-            )
+            # Another model of the project goes on with the table: it was adopted, or renamed too.
+            ours = {(str(one.schema), str(one.alias).lower()) for one in self.nodes.values()}
+            strangers = [
+                one for name, one in others.items() if (str(node.schema), name) not in ours
+            ]
+            lost_tables.check_renamed(self._handle.session, self.table_of(node), was, strangers)
 
     def _enter_tier(self, session: SparkSession, name: str) -> None:
         """Run this node in its tier's pool and with its Spark settings; both end with the node."""
