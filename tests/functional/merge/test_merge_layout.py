@@ -236,9 +236,9 @@ def test_every_mistake_is_listed_before_anything_runs(project: Any) -> None:
     project.write({"models/items.sql": wrong})
     assert not project.try_dbt("run").success
     project.write({"models/items.sql": items})
-    assert project.said("items: meta.alluvium_layout.fan_in: 1; accepted: a whole number from 2")
-    assert project.said("items: meta.alluvium_layout.bucket_by.colum: unknown key; accepted: col")
-    assert project.said("items: meta.alluvium_layout.tiers: unknown key; accepted: sort_by")
+    assert project.said("items: meta.alluvium_layout.fan_in: 1 is not accepted; accepted: a whole")
+    assert project.said("items: meta.alluvium_layout.bucket_by: unknown key colum; accepted: col")
+    assert project.said("items: meta.alluvium_layout: unknown key tiers; accepted: sort_by")
 
 
 @pytest.mark.slow
