@@ -14,13 +14,16 @@ from pyspark.sql.types import (
     AtomicType,
     BinaryType,
     ByteType,
+    CharType,
     DataType,
+    DateType,
     DecimalType,
     DoubleType,
     FloatType,
     IntegerType,
     LongType,
     MapType,
+    NullType,
     NumericType,
     ShortType,
     StringType,
@@ -28,6 +31,7 @@ from pyspark.sql.types import (
     StructType,
     TimestampNTZType,
     TimestampType,
+    VarcharType,
 )
 
 from alluvium.engine.frames import of_each
@@ -47,6 +51,14 @@ _WHOLE: Mapping[type[DataType], tuple[int, int]] = {
     LongType: (63, 19),
 }
 _FRACTION: Mapping[type[DataType], int] = {FloatType: 24, DoubleType: 53}
+_TIMES = (TimestampType, TimestampNTZType)
+_TEXTS = (StringType, CharType, VarcharType, BinaryType)
+# Beside numbers: what keeps each value of a type.
+_KEPT: Mapping[type[DataType], tuple[type[DataType], ...]] = {
+    NullType: (DataType,),
+    **dict.fromkeys((DateType, *_TIMES), _TIMES),
+    **dict.fromkeys(_TEXTS, _TEXTS),
+}
 _EPOCH, _MICROSECOND = "timestamp_ntz'1970-01-01 00:00:00'", "interval '0.000001' second"
 
 
@@ -167,14 +179,14 @@ def way(have: DataType, want: DataType) -> str:
     Returns:
         ``cast``: it holds each value. ``checked``: a smaller whole number, or bytes as text; each
         value is looked at.
-        ``lossy``: not at all, for it would change values. ``spark``: Spark's own reader knows.
+        ``lossy``: not at all, for it would change values. ``spark``: as Spark's own reader does.
     """
     if have == want:
         return "cast"
     if isinstance(want, StringType) and isinstance(have, AtomicType):
         return "checked" if isinstance(have, BinaryType) else "cast"
     if not isinstance(have, NumericType) or not isinstance(want, NumericType):
-        return "spark"
+        return "spark" if _is_kept(have, want) else "lossy"
     bits, digits = _WHOLE.get(type(have), (0, 0))
     if bits and type(want) in _WHOLE:
         return "cast" if bits <= _WHOLE[type(want)][0] else "checked"
@@ -188,6 +200,20 @@ def way(have: DataType, want: DataType) -> str:
     else:
         fits = isinstance(have, FloatType) and isinstance(want, DoubleType)
     return "cast" if fits else "lossy"
+
+
+def _is_kept(have: DataType, want: DataType) -> bool:
+    """Whether Spark's readers keep each value, or stop. ORC's makes NULL of what does not fit."""
+    if isinstance(have, StructType) and isinstance(want, StructType):
+        inside = {one.name.lower(): one.dataType for one in want.fields}
+        pairs = [(f.dataType, inside[f.name.lower()]) for f in have if f.name.lower() in inside]
+    elif isinstance(have, ArrayType) and isinstance(want, ArrayType):
+        pairs = [(have.elementType, want.elementType)]
+    elif isinstance(have, MapType) and isinstance(want, MapType):
+        pairs = [(have.keyType, want.keyType), (have.valueType, want.valueType)]
+    else:
+        return isinstance(want, _KEPT.get(type(have), ()))
+    return all(way(*pair) in ("cast", "spark") for pair in pairs)
 
 
 def _mistakes(

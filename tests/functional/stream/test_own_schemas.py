@@ -172,7 +172,7 @@ def test_what_other_writers_make(make_bronze: Make) -> None:
     assert {place: found[place] for place in whole} == whole
     for narrow in ("list array<int>", "part struct<n: int>"):
         bronze.block["schema"] = narrow
-        with pytest.raises(Exception, match=r"bigints\.parquet"):
+        with pytest.raises(stream.SpecError, match=r"bigints\.parquet"):
             values(bronze)
     del bronze.block["schema"]
     # Spark notes its schema in a file; who rewrites the file may keep the note of other columns.
@@ -218,6 +218,18 @@ def test_orc_files_have_their_own_types_too(make_bronze: Make) -> None:
     assert {row.qty for row in typed.collect()} == {5, LARGE}
     orc.write_table(pa.table({"_col0": pa.array([6])}), bronze.landing / "2.orc")
     assert values(bronze)["2.orc", 0] == {"qty": 6}
+    # ORC's reader would make NULL of what does not fit, and cut a time to its date.
+    bronze.block["schema"] = "qty bigint, at date, part struct<n: int>"
+    at = dt.datetime(2024, 1, 2, 3, 4, 5)
+    orc.write_table(pa.table({"qty": ["six"], "at": [at]}), bronze.landing / "1.orc")
+    orc.write_table(pa.table({"part": [{"n": LARGE}]}), bronze.landing / "2.orc")
+    with pytest.raises(stream.SpecError) as caught:
+        values(bronze)
+    assert [wrong.split(";")[0].split(" has the ")[1] for wrong in caught.value.mistakes] == [
+        "column qty of type string, and bigint does not hold that",
+        "column at of type timestamp, and date does not hold that",
+        "column part of type struct<n:bigint>, and struct<n:int> does not hold that",
+    ]
 
 
 @pytest.mark.slow

@@ -7,23 +7,34 @@ import pytest
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
+    BooleanType,
     ByteType,
     DataType,
+    DateType,
     DecimalType,
     DoubleType,
     FloatType,
     IntegerType,
     LongType,
+    MapType,
+    NullType,
     ShortType,
     StringType,
+    StructField,
+    StructType,
     TimestampNTZType,
     TimestampType,
+    VarcharType,
 )
 
 from alluvium.ingest.own_schemas import way
 
 INT, LONG, DOUBLE, TEXT = IntegerType(), LongType(), DoubleType(), StringType()
 MONEY = DecimalType(9, 2)
+
+
+def struct(*kinds: DataType) -> StructType:
+    return StructType([StructField(f"f{n}", kind) for n, kind in enumerate(kinds)])
 
 
 @pytest.mark.parametrize(
@@ -46,7 +57,23 @@ MONEY = DecimalType(9, 2)
         (ArrayType(INT), ArrayType(LONG), "spark"),
         (TEXT, BinaryType(), "spark"),
         (TimestampNTZType(), TimestampType(), "spark"),
-        (TEXT, LONG, "spark"),
+        (TEXT, VarcharType(2), "spark"),
+        (NullType(), LONG, "spark"),
+        (DateType(), TimestampType(), "spark"),
+        (struct(LONG), struct(DecimalType(20, 1), TEXT), "spark"),
+        (MapType(TEXT, INT), MapType(TEXT, LONG), "spark"),
+        # Of these ORC's reader makes NULL, or a part of the value.
+        (TEXT, LONG, "lossy"),
+        (TEXT, DateType(), "lossy"),
+        (TimestampType(), DateType(), "lossy"),
+        (LONG, TimestampType(), "lossy"),
+        (BooleanType(), INT, "lossy"),
+        (LONG, BooleanType(), "lossy"),
+        (ArrayType(LONG), ArrayType(INT), "lossy"),
+        (ArrayType(LONG), LONG, "lossy"),
+        (struct(INT, DOUBLE), struct(INT, INT), "lossy"),
+        (struct(INT, DOUBLE), struct(INT), "spark"),
+        (MapType(TEXT, LONG), MapType(INT, LONG), "lossy"),
     ],
 )
 def test_ways(have: DataType, want: DataType, expected: str) -> None:
