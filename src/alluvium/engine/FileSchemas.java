@@ -6,6 +6,8 @@ import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
+import org.apache.orc.OrcFile;
+import org.apache.orc.Reader;
 import org.apache.orc.TypeDescription;
 import org.apache.parquet.format.converter.ParquetMetadataConverter;
 import org.apache.parquet.hadoop.ParquetFileReader;
@@ -58,7 +60,18 @@ public class FileSchemas implements UDF1 {
     private Row orc(Path file) throws Exception {
         Option read = OrcUtils.readSchema(file, conf.value(), false, false);
         StructType schema = read.isEmpty() ? new StructType() : OrcUtils.toCatalystSchema((TypeDescription) read.get());
-        return row(schema, new HashMap(), new HashMap());
+        return row(schema, new HashMap(), new HashMap(), isProleptic(file));
+    }
+
+    /** Whether days before 1582-10-15 are Gregorian, though the file does not say so. Only Java's writers had Julian ones. */
+    private boolean isProleptic(Path file) throws IOException {
+        Reader reader = OrcFile.createReader(file, OrcFile.readerOptions(conf.value()));
+        try {
+            return !reader.getFileTail().getFooter().hasCalendar()
+                && reader.getWriterVersion().getWriterImplementation() != OrcFile.WriterImplementation.ORC_JAVA;
+        } finally {
+            reader.close();
+        }
     }
 
     private Row parquet(Path file) throws IOException {
@@ -88,7 +101,7 @@ public class FileSchemas implements UDF1 {
                 }
             }
         }
-        return row(schema, unread, nanos);
+        return row(schema, unread, nanos, false);
     }
 
     /**
@@ -135,7 +148,7 @@ public class FileSchemas implements UDF1 {
         return kind == null ? stored : stored + " (" + kind + ")";
     }
 
-    private static Row row(StructType schema, Map unread, Map nanos) {
-        return RowFactory.create(new Object[] {schema.json(), unread, nanos});
+    private static Row row(StructType schema, Map unread, Map nanos, boolean isProleptic) {
+        return RowFactory.create(new Object[] {schema.json(), unread, nanos, Boolean.valueOf(isProleptic)});
     }
 }

@@ -42,7 +42,9 @@ from alluvium.paths import name_of
 from alluvium.wording import listed
 
 _SCHEMAS = "alluvium.FileSchemas"
-_FOUND = "schema string, unread map<string,string>, nanos map<string,boolean>"
+_FOUND = "schema string, unread map<string,string>, nanos map<string,boolean>, proleptic boolean"
+# ORC's own name of the calendar of files that name none.
+_CALENDAR = "orc.proleptic.gregorian.default"
 # Whole numbers by the bits and decimal digits of the largest; bits that a fraction keeps.
 _WHOLE: Mapping[type[DataType], tuple[int, int]] = {
     ByteType: (7, 3),
@@ -72,12 +74,14 @@ class Own:
             that cannot be read.
         unread: The columns that Spark does not read, and their types.
         nanos: The columns of times in nanoseconds; true for those that are adjusted to UTC.
+        is_proleptic: Whether old days are Gregorian, of ORC files that name no calendar.
     """
 
     paths: list[str]
     schema: StructType | None = None
     unread: Mapping[str, str] = field(default_factory=dict)
     nanos: Mapping[str, bool] = field(default_factory=dict)
+    is_proleptic: bool = False
 
     @property
     def name(self) -> str:
@@ -102,7 +106,7 @@ def own_schemas(
     for path in paths:
         own = Own([])
         if (row := found[path]) is not None:
-            own = Own([], StructType.fromJson(json.loads(row[0])), row[1], row[2])
+            own = Own([], StructType.fromJson(json.loads(row[0])), *row[1:])
         alike.setdefault(json.dumps(row, sort_keys=True), own).paths.append(path)
     return list(alike.values())
 
@@ -138,6 +142,7 @@ def rows(
         for key, one in given.items():
             kind = wanted[key][1]
             read.add(one.name, kind if _by_spark(own, one, kind) and kind else one.dataType)
+        reader = reader.option(_CALENDAR, own.is_proleptic)
         frame = reader.schema(read if given else own.schema).load(own.paths)
         values = []
         for key, (name, kind) in wanted.items():
@@ -185,6 +190,8 @@ def way(have: DataType, want: DataType) -> str:
         return "cast"
     if isinstance(want, StringType) and isinstance(have, AtomicType):
         return "checked" if isinstance(have, BinaryType) else "cast"
+    if isinstance(have, (DateType, *_TIMES)) and isinstance(want, _TIMES):
+        return "cast"
     if not isinstance(have, NumericType) or not isinstance(want, NumericType):
         return "spark" if _is_kept(have, want) else "lossy"
     bits, digits = _WHOLE.get(type(have), (0, 0))

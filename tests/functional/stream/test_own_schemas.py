@@ -218,6 +218,21 @@ def test_orc_files_have_their_own_types_too(make_bronze: Make) -> None:
     assert {row.qty for row in typed.collect()} == {5, LARGE}
     orc.write_table(pa.table({"_col0": pa.array([6])}), bronze.landing / "2.orc")
     assert values(bronze)["2.orc", 0] == {"qty": 6}
+    # Java's writers once had Julian days before 1582, and name no calendar; nor do others.
+    first = {"day": dt.date(1, 1, 1), "at": dt.datetime(1500, 2, 28, 23)}
+    orc.write_table(
+        pa.table({name: [one] for name, one in first.items()}), bronze.landing / "1.orc"
+    )
+    bronze.session.sql(
+        "select date'0001-01-01' as day, timestamp'1500-02-28 23:00' as at"
+    ).coalesce(1).write.orc(str(bronze.root / "spark"))
+    [written] = (bronze.root / "spark").glob("*.orc")
+    (bronze.landing / "2.orc").write_bytes(written.read_bytes())
+    for schema in ("day date, at timestamp_ntz", None):
+        bronze.block["schema"] = schema
+        assert [(row["day"], row["at"][:13]) for row in values(bronze).values()] == [
+            ("0001-01-01", "1500-02-28T23")
+        ] * 2
     # ORC's reader would make NULL of what does not fit, and cut a time to its date.
     bronze.block["schema"] = "qty bigint, at date, part struct<n: int>"
     at = dt.datetime(2024, 1, 2, 3, 4, 5)
