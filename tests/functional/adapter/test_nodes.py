@@ -26,6 +26,12 @@ models:
         constraints: [{type: not_null}]
         data_tests: [{unique: {name: Twice, config: {store_failures: true}}}]
       - {name: v, data_type: string}
+  - name: promised
+    config:
+      contract: {enforced: true}
+      materialized: incremental
+      on_schema_change: append_new_columns
+    columns: [{name: ID, data_type: int}]
   - name: seen
     description: a view
     config: {persist_docs: {relation: true, columns: true}}
@@ -56,6 +62,7 @@ snapshots:
 MODELS = {
     "schema.yml": SCHEMA,
     "contracted.sql": "select cast(id as bigint) as id, concat('v', id) as v from range(3)",
+    "promised.sql": "select 1 as id {% if is_incremental() %}, 2 as more {% endif %}",
     "seen.sql": "select id from {{ ref('contracted') }}",
     "doubled.sql": "select id * 2 as twice, v from {{ ref('contracted') }}",
     "odd.sql": "{{ config(alias='Select', materialized='table') }}"
@@ -115,6 +122,11 @@ class TestNodes:
         assert project.run_sql(
             "select max(`group`) from {schema}_marts.reads_odd", fetch="one"
         ) == (2,)
+        # A contract holds for each batch, not for the first alone.
+        [broken] = run_dbt(["run", "--select", "promised"], expect_pass=False)
+        assert "enforced contract that failed" in broken.message
+        promised = delta_rs.read(home, f"select * from {schema}.promised")
+        assert promised.to_numpy().tolist() == [[1]]
         sql = f"select count(*) as n from {schema}.history where dbt_valid_to is null"
         assert delta_rs.read(home, sql)["n"].tolist() == [3]
 

@@ -67,6 +67,10 @@
       {%- do adapter.check_layout(compiled_code, model.name, layout, config.get('partition_by'), this.render(),
                                   more_columns=on_schema_change != 'ignore') -%}
     {%- endif -%}
+    {#- dbt-spark compares only the first build with the contract. -#}
+    {%- if config.get('contract').enforced and not merged and not rebuild and language == 'sql' -%}
+      {%- do get_assert_columns_equivalent(compiled_code) -%}
+    {%- endif -%}
     {%- call statement('create_tmp_relation', language=language) -%}
       {{ create_table_as(True, tmp_relation, compiled_code, language) }}
     {%- endcall -%}
