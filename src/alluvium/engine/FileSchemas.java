@@ -31,7 +31,6 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
-import scala.Option;
 
 /**
  * The schema of a Parquet or ORC file, as Spark reads it. Null for a file that cannot be read.
@@ -57,18 +56,15 @@ public class FileSchemas implements UDF1 {
         }
     }
 
-    private Row orc(Path file) throws Exception {
-        Option read = OrcUtils.readSchema(file, conf.value(), false, false);
-        StructType schema = read.isEmpty() ? new StructType() : OrcUtils.toCatalystSchema((TypeDescription) read.get());
-        return row(schema, new HashMap(), new HashMap(), isProleptic(file));
-    }
-
-    /** Whether days before 1582-10-15 are Gregorian, though the file does not say so. Only Java's writers had Julian ones. */
-    private boolean isProleptic(Path file) throws IOException {
+    private Row orc(Path file) throws IOException {
         Reader reader = OrcFile.createReader(file, OrcFile.readerOptions(conf.value()));
         try {
-            return !reader.getFileTail().getFooter().hasCalendar()
+            TypeDescription read = reader.getSchema();
+            StructType schema = read.getFieldNames().isEmpty() ? new StructType() : OrcUtils.toCatalystSchema(read);
+            // Whether days before 1582-10-15 are Gregorian, though the file does not say so. Only Java's writers had Julian ones.
+            boolean isProleptic = !reader.getFileTail().getFooter().hasCalendar()
                 && reader.getWriterVersion().getWriterImplementation() != OrcFile.WriterImplementation.ORC_JAVA;
+            return row(schema, new HashMap(), new HashMap(), isProleptic);
         } finally {
             reader.close();
         }
