@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path, PurePosixPath
+from string import ascii_lowercase, ascii_uppercase
+from string import digits as ascii_digits
 from urllib.parse import quote, unquote, urljoin, urlsplit
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from alluvium.delta.files.paths import vector_file
 from alluvium.paths import Place, folder_of, is_absolute, name_of
 
 SRC = Path(__file__).parents[2] / "src"
@@ -184,3 +188,29 @@ def test_nobody_else_takes_a_path_apart() -> None:
         if any(map(_takes_apart, ast.walk(ast.parse(path.read_text()))))
     }
     assert found == {"alluvium/paths.py", *APART}
+
+
+@pytest.mark.parametrize("prefix", ["", "ab"])
+def test_a_vector_whose_file_is_named_by_a_number(prefix: str) -> None:
+    """By the example of Delta's protocol."""
+    found = vector_file("u", f"{prefix}^-aqEH.-t@S}}K{{vb[*k^", Place.of("s3://mytable"))
+    name = "deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
+    assert found == Place.of(f"s3://mytable/{prefix}/{name}")
+
+
+def test_other_vectors() -> None:
+    root = Place.of("/t")
+    assert str(vector_file("p", "file:///a%20b/1.bin", root)) == "file:/a b/1.bin"
+    assert vector_file("i", "wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L", root) is None
+    assert vector_file(None, "", root) is None
+
+
+@given(st.uuids())
+def test_each_name_of_a_vector_is_read(name: UUID) -> None:
+    digits = ascii_digits + ascii_lowercase + ascii_uppercase + ".-:+=^!/*?&<>()[]{}@%$#"
+    written = ""
+    for begin in range(0, 16, 4):
+        number = int.from_bytes(name.bytes[begin : begin + 4])
+        written += "".join(digits[number // 85**place % 85] for place in (4, 3, 2, 1, 0))
+    found = vector_file("u", f"x{written}", Place.of("/t"))
+    assert found == Place.of(f"/t/x/deletion_vector_{name}.bin")

@@ -73,6 +73,12 @@
 {% endmacro %}
 
 
+{#- The same with its file system and bucket. -#}
+{% macro _stream_place(path) %}
+  {{ return(modules.re.match('([a-zA-Z][a-zA-Z0-9+.-]*:(//[^/]*)?)?', path)[0] ~ alluvium._stream_folder(path)) }}
+{% endmacro %}
+
+
 {#- A model's SQL with its source() rendered as something else. -#}
 {% macro _with_stream(sql, relation, replacement) %}
   {%- set name = modules.re.escape(relation.render()) -%}

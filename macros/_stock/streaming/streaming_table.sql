@@ -22,6 +22,7 @@
     {%- set existing_relation = none -%}
   {%- endif -%}
   {%- set appends = existing_relation is not none and not full_refresh -%}
+  {%- if appends -%}{%- do alluvium._check_stream_folder(this, feed) -%}{%- endif -%}
   {%- set urls = [] -%}
   {%- if not flags.EMPTY -%}
     {%- for row in run_query(alluvium._stream_new_files_sql(feed, this if appends else none)).rows -%}
@@ -55,6 +56,7 @@
   {%- endif -%}
 
   {%- if not appends -%}
+    {%- do alluvium._note_stream_folder(this, feed) -%}
     {%- do persist_docs(this, model) -%}
     {%- do persist_constraints(this, model) -%}
   {%- endif -%}
@@ -63,6 +65,27 @@
   {{ run_hooks(post_hooks) }}
   {{ return({'relations': [this]}) }}
 {%- endmaterialization %}
+
+
+{#- Below another folder each file has another name: all events would come in again. -#}
+{% macro _check_stream_folder(table, feed) %}
+  {%- set found = dict(run_query('show tblproperties ' ~ table).rows | map('list')).get('alluvium.folder') -%}
+  {%- set folder = alluvium._stream_place(feed.path) -%}
+  {%- if found is none -%}
+    {%- do alluvium._note_stream_folder(table, feed) -%}
+  {%- elif found != folder -%}
+    {%- do exceptions.raise_compiler_error(table.identifier ~ ': its files were read below ' ~ found ~ ', and `path` begins at ' ~ folder
+        ~ ': there they have other names, and would come in again. Nothing was read; accepted: `path` as before; --full-refresh;'
+        ~ ' or, where the whole folder was moved, alter table ' ~ table ~ ' set tblproperties ('
+        ~ alluvium._text_literal('alluvium.folder') ~ ' = ' ~ alluvium._text_literal(folder) ~ ')') -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{% macro _note_stream_folder(table, feed) %}
+  {%- do run_query('alter table ' ~ table ~ ' set tblproperties (' ~ alluvium._text_literal('alluvium.folder') ~ ' = '
+      ~ alluvium._text_literal(alluvium._stream_place(feed.path)) ~ ')') -%}
+{% endmacro %}
 
 
 {#- Settings that give each file a partition of its own: larger than any file. -#}

@@ -340,6 +340,7 @@ def _broken_file(thrown: list[Thrown]) -> Cause | None:
         return None
     path = _shown(found[1])
     everything = "\n".join(f"{one.kind} {one.message}" for one in thrown)
+    needed = "whole under its name"
     if _DENIED.search(everything) or "AccessDenied" in everything:
         return Cause(
             f"{path} cannot be read: permission denied. Let this user read it, and run again"
@@ -358,11 +359,13 @@ def _broken_file(thrown: list[Thrown]) -> Cause | None:
         wrong = f"is cut off ({cut.string.strip().splitlines()[0]})"
     else:
         last = next(text for one in reversed(thrown) if not _WRAPS.match(text := _sentence(one)))
+        needed = "as the source's `format` and its name say"
         wrong = f"cannot be read: {_READING.sub('', last).strip(' .') or 'it is not known why'}"
-    return Cause(f"{path} {wrong}. {_first_aid(path, everything)}")
+    return Cause(f"{path} {wrong}. {_first_aid(path, everything, needed)}")
 
 
-def _first_aid(path: str, everything: str) -> str:
+def _first_aid(path: str, everything: str, needed: str) -> str:
+    """What to do first; needed: how the file would have to be."""
     if "/_delta_log/" in path:
         return f"It is a part of the log of the table {path.split('/_delta_log/')[0]}: {MENDS}"
     if _CODEC.search(everything):
@@ -370,7 +373,7 @@ def _first_aid(path: str, everything: str) -> str:
     elif _OTHER_TYPE.search(everything):
         aid = "give the source's `schema` the type that the file has, or deliver the file with it"
     else:
-        aid = "deliver it whole under its name, or take it away, and run again"
+        aid = f"deliver it {needed}, or take it away, and run again"
     if _DATA_FILE.search(path):  # Spark gives what lands such names too
         return f"If it is a table's: {MENDS}, with the progress of merges. Else {aid}"
     return aid[0].upper() + aid[1:]

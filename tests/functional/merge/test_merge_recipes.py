@@ -126,3 +126,15 @@ def test_tombstones_of_the_recipe_can_be_purged(project: Any) -> None:
     project.dbt(*ask, "{model: accounts, dry_run: false}")
     assert project.said("accounts: deleted 1 of 1 tombstone older than 30 days")
     assert sorted(project.read("select id from {s}.accounts")["id"]) == [1, 3, 4]
+    # Of a table that is older than the column, and of rows that are.
+    project.session.sql("insert into recipes.accounts (id, _deleted) values (9, true)")
+    project.dbt(*ask, "{model: accounts}")
+    undated = "1 cannot be dated: they are older than the column _tombstone_time (dry run; "
+    assert project.said(f"would delete 0 of 1 tombstone older than 30 days, {undated}")
+    project.session.sql(
+        "create or replace table recipes.accounts using delta"
+        " as select * except (_tombstone_time) from recipes.accounts"
+    )
+    assert not project.try_dbt(*ask, "{model: accounts}").success
+    assert project.said("accounts does not say when a tombstone was made, so 1 tombstone cannot be")
+    assert project.said("` add columns (_tombstone_time timestamp)`, after which merges note the")

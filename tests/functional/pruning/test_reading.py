@@ -75,6 +75,7 @@ def test_what_is_said(events: SparkSession) -> None:
     some = alluvium.explain_read(events, T, {"service": "nobody"}).splitlines()
     assert some[0] == f"{T} where service: nobody"
     assert some[-1].startswith("  automata are missing in 1 file: compaction gives them to what")
+    assert "{{ alluvium.index(this) }}" in some[-1]
     other = alluvium.explain_read(events, T, "upper(service) = 'M'")
     assert "exclude nothing by (service IS NOT NULL), (upper(service) = 'M') (not a" in other
     assert "there is no condition" in alluvium.explain_read(events, T, None)

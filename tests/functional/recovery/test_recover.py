@@ -68,6 +68,7 @@ def test_what_the_log_says_of_files(copy: Copy) -> None:
     wrong, orphan = report.lines()
     assert "statistics of id in the log leave values out (4 files of 4 read)" in wrong
     assert "no damage: no version needs 1 file of 12 bytes in the folder" in orphan
+    assert "writes without rows left them" in orphan
 
 
 # What is broken, what fsck says, what recover says, and the version whose rows are there then.

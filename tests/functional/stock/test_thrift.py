@@ -46,11 +46,12 @@ class Stock:
     schema: str
     environ: pytest.MonkeyPatch
     project: Path = REPO
+    folder: str = "landing"
     lines: list[str] = field(default_factory=list)
 
     @property
     def landing(self) -> Path:
-        return self.root / "landing"
+        return self.root / self.folder
 
     def dbt(self, *args: str, fails: bool = False) -> None:
         self.environ.setenv("ALLUVIUM_TARGET", "thrift")
@@ -177,6 +178,18 @@ def test_flights_equal_the_oracle(stock: Stock) -> None:
     assert stock.said("flights_events: up to date")
     assert stock.said("flights: nothing new")
     assert versions == {name: stock.version(name) for name in versions}
+
+    # Below another folder its files would have other names.
+    whole = stock.landing
+    stock.folder = "link"
+    stock.landing.symlink_to(whole)
+    stock.dbt("run", "--select", "flights_events", fails=True)
+    [told] = [line for line in stock.lines if "Nothing was read; accepted" in line]
+    assert f"were read below {whole}/flights, and `path` begins at {stock.landing}/flights" in told
+    stock.query_none(told[told.index("alter table ") :].splitlines()[0])
+    stock.dbt("run", "--select", "flights_events")
+    assert stock.said("flights_events: up to date")
+    assert len(stock.bronze()) == len(bronze)
 
     stock.dbt("run", "--select", "flights_events", "--full-refresh")
     again = stock.bronze()

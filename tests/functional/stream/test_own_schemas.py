@@ -55,16 +55,23 @@ def test_each_file_has_its_own_types(parts: Bronze) -> None:
         {"id": [4], "qty": [1.5], "at": [pd.Timestamp("1969-12-31T23:59:59.9999999")]}
     )
     times.to_parquet(parts.landing / "4.parquet")
+    noon = "timestamp_ns '2024-01-01 12:00:00.123456789' as at"
+    duckdb.sql(f"copy (select 5 as id, {noon}) to '{parts.landing}/5.parquet' (format parquet)")
+    land(parts, "6.parquet", pa.table({"id": [6], "qty": pa.array([0.25], pa.float32())}))
+    (parts.landing / "nothing.parquet").write_bytes(b"")
     blank = {"qty": None, "extra": None, "at": None}
     assert values(parts) == {
         ("1.parquet", 0): blank | {"id": 1, "qty": 5},
         ("2.parquet", 0): blank | {"id": 2, "qty": LARGE},
         ("3.parquet", 0): blank | {"id": 3, "extra": "x"},
         ("4.parquet", 0): blank | {"id": 4, "qty": 1.5, "at": "1969-12-31T23:59:59.999999"},
+        ("5.parquet", 0): blank | {"id": 5, "at": "2024-01-01T12:00:00.123456"},
+        ("6.parquet", 0): blank | {"id": 6, "qty": 0.25},
     }
     # A schema says names and types; a smaller type holds what fits.
     parts.block["schema"] = "Qty int, id bigint, at timestamp"
-    (parts.landing / "4.parquet").unlink()
+    for number in (4, 5, 6):
+        (parts.landing / f"{number}.parquet").unlink()
     with pytest.raises(PySparkException, match=r"2\.parquet: qty is 1099511627776.*`qty bigint`"):
         values(parts)
     land(parts, "2.parquet", pa.table({"id": [2], "qty": pa.array([7], pa.int64())}))

@@ -220,7 +220,10 @@ def test_a_full_disk_is_one_line(words: str) -> None:
             "file:/l/a.json.bz2",
             "NO_HINT",
             ("IOException", "Stream is not BZip2 formatted"),
-            ("/l/a.json.bz2 cannot be read: Stream is not BZip2 formatted", "Deliver it whole"),
+            (
+                "/l/a.json.bz2 cannot be read: Stream is not BZip2 formatted",
+                ". Deliver it as the source's `format` and its name say, or take it away",
+            ),
         ),
     ],
 )

@@ -68,6 +68,11 @@ def test_a_topic_leaves_and_comes_back_where_it_was(
     # Only the two last ones are looked at again.
     assert found["offsets/0"] == ends[1]
     assert (found["offsets/1"], found["offsets/2"]) == ({"a": {"0": 2}}, {"a": {"0": 3}})
+    # It is told once; the table has none of its columns to look at.
+    session: Any = SimpleNamespace(table=lambda _: SimpleNamespace(columns=[]))
+    told = [Topics(FILES, place, stream("a")).told(session, "t") for _ in range(2)]
+    gone = "a-dlq: no longer read, for `topic` does not name it. The others go on where they were"
+    assert told == [[f"source raw.t: {gone}"], []]
     # Runs go on without it.
     spark(place, found["sources/0/0"], ends[1], found["offsets/2"], {"a": {"0": 9}})
     assert settle(monkeypatch, place, 2, "a")["offsets/2"] == {"a": {"0": 9}}

@@ -1,11 +1,37 @@
-"""What `alluvium.paths.Place` says, for columns of absolute paths without `..`."""
+"""What `Place` says, for columns of absolute paths without `..`; where a vector's file lies."""
 
 from __future__ import annotations
+
+from base64 import b85decode
+from uuid import UUID
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from alluvium.paths import SYSTEM
+from alluvium.paths import SYSTEM, Place
+
+# The digits of Z85, by which logs write the name of a vector's file, as those of `b85decode`.
+_DIGITS = bytes.maketrans(
+    b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#",
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~",
+)
+_UUID = 20  # digits
+
+
+def vector_file(kind: str | None, place: str, root: Place) -> Place | None:
+    """The file of a deletion vector; None without one, or where the log itself holds it.
+
+    Written as Delta's protocol says, "Deletion Vector Format".
+
+    Args:
+        kind: its `storageType`.
+        place: its `pathOrInlineDv`.
+        root: the folder of the table whose log it is.
+    """
+    if kind == "u":
+        name = UUID(bytes=b85decode(place[-_UUID:].encode().translate(_DIGITS)))
+        return root / f"{place[:-_UUID]}/deletion_vector_{name}.bin"
+    return Place.of_uri(place) if kind == "p" else None
 
 
 def is_absolute(uri: Column) -> Column:

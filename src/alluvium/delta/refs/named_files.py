@@ -10,17 +10,15 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from alluvium.delta.files import paths
 from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.log import log
-from alluvium.delta.log.states import absolute_files, add_files
 from alluvium.delta.refs import merge_bases
 from alluvium.paths import Place
 
-# What Delta asks for in an action of a file, where one that was removed does not say it.
-_FILLED = {"size": "coalesce(size, 0L)", "partitionValues": "coalesce(partitionValues, map())"}
+# Of a deletion vector, as a log has it.
+_VECTOR = ("deletionVector.storageType as kind", "deletionVector.pathOrInlineDv as place")
 
 
 def named(session: SparkSession, snapshot: DeltaSnapshot) -> pa.Table:
@@ -36,41 +34,29 @@ def named(session: SparkSession, snapshot: DeltaSnapshot) -> pa.Table:
             in the log.
         is_inline: whether it stands there.
     """
-    live = DataFrame(snapshot.allFiles().toDF(), session)
-    gone = DataFrame(snapshot.tombstones().toDF(), session)
-    gone = gone.selectExpr(
-        *(
-            f"{_FILLED.get(one, one if one in gone.columns else 'null')} as {one}"
-            for one in live.columns
-        )
+    live = DataFrame(snapshot.allFiles().toDF(), session).selectExpr(
+        "true as is_live",
+        "path",
+        "size as bytes",
+        "bigint(get_json_object(stats, '$.numRecords')) as rows",
+        *_VECTOR,
     )
-    # Paths become absolute below: what the log has is kept beside.
-    both = [
-        files.withColumns(
-            {
-                "tags": F.create_map(F.lit("path"), F.col("path")),
-                "modificationTime": F.lit(is_live).cast("bigint"),
-            }
-        )
-        for is_live, files in ((1, live), (0, gone))
-    ]
-    actions = add_files(session, both[0].unionByName(both[1]), snapshot)
-    root = log.qualified(snapshot.deltaLog())
-    kind = F.col("deletionVector.storageType")
-    vector = F.when(kind == "p", F.col("deletionVector.pathOrInlineDv"))
-    return (
-        absolute_files(session, root, actions)
-        .select(
-            F.expr("modificationTime = 1").alias("is_live"),
-            F.col("tags")["path"].alias("path"),
-            F.col("path").alias("location"),
-            F.col("size").alias("bytes"),
-            F.expr("bigint(get_json_object(stats, '$.numRecords')) as rows"),
-            paths.plain(vector).alias("vector"),
-            F.coalesce(kind == "i", F.lit(False)).alias("is_inline"),
-            paths.plain(F.col("path")).alias("plain"),
-        )
-        .toArrow()
+    gone = DataFrame(snapshot.tombstones().toDF(), session).selectExpr(
+        "false as is_live", "path", "bigint(null) as bytes", "bigint(null) as rows", *_VECTOR
+    )
+    found = live.unionAll(gone).toArrow()
+    root = Place.of(log.qualified(snapshot.deltaLog()))
+    files = [Place.of_uri(path, root) for path in found["path"].to_pylist()]
+    written = zip(found["kind"].to_pylist(), found["place"].to_pylist(), strict=True)
+    vectors = [paths.vector_file(kind, place, root) for kind, place in written]
+    return pa.table(
+        {
+            **{one: found[one] for one in ("is_live", "path", "bytes", "rows")},
+            "location": pa.array([one.uri for one in files], pa.string()),
+            "plain": pa.array(map(str, files), pa.string()),
+            "vector": pa.array([one and str(one) for one in vectors], pa.string()),
+            "is_inline": pc.fill_null(pc.equal(found["kind"], "i"), False),
+        }
     )
 
 

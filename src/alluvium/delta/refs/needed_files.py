@@ -191,8 +191,10 @@ class NeededFiles(jvm.SessionCopy):
         with self.active():
             stats = DataFrame(self.snapshot.withStats().select(self._seq(selected)), self.session)
             scan = self._log.createDataFrame(self.snapshot, self._seq(files), False, self._none)
-        places = self.session.createDataFrame(self._live.select(["path", "plain"]))
-        stats = stats.join(places, F.col("__path") == F.col("path"))
+        path = F.col("__path")
+        whole = F.concat(F.lit(f"{Place.of(self.root).uri}/"), path)
+        plain = paths.plain(F.when(paths.is_absolute(path), path).otherwise(whole))
+        stats = stats.withColumn("plain", plain)
         values = (
             DataFrame(scan, self.session)
             .select("*", F.col("_metadata.file_path").alias("__file"))

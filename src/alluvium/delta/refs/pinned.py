@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta.files.paths import plain
+from alluvium.delta.files.paths import plain, vector_file
 from alluvium.delta.handles import DeltaLog, DeltaSnapshot
 from alluvium.delta.log import log
-from alluvium.delta.log.states import FEW, absolute_vector
+from alluvium.delta.log.states import FEW
 from alluvium.delta.refs import dependents, named_files
 from alluvium.delta.refs.dependents import Dependent
 from alluvium.engine import many_files
@@ -163,7 +163,7 @@ def old_files(session: SparkSession, snapshot: DeltaSnapshot) -> list[str]:
             return _exactly(session, snapshot)
         files = (json.loads(line).get("remove") for line in lines)
         removed |= {_name(file) for file in files if file}
-    return _absolute(session, snapshot, removed)
+    return _absolute(snapshot, removed)
 
 
 def lost(session: SparkSession, snapshot: DeltaSnapshot, old: Sequence[str]) -> list[str]:
@@ -195,21 +195,18 @@ def needs(lost: Sequence[str]) -> str:
 def _exactly(session: SparkSession, snapshot: DeltaSnapshot) -> list[str]:
     """`old_files`, without what came and went since."""
     now = set(_files(session, log.newest_of(session, snapshot.deltaLog())))
-    return _absolute(
-        session, snapshot, (one for one in _files(session, snapshot) if one not in now)
-    )
+    return _absolute(snapshot, (one for one in _files(session, snapshot) if one not in now))
 
 
-def _absolute(session: SparkSession, snapshot: DeltaSnapshot, files: Iterable[_Name]) -> list[str]:
-    table_log, found = snapshot.deltaLog(), []
-    root = Place.of(log.qualified(table_log))
+def _absolute(snapshot: DeltaSnapshot, files: Iterable[_Name]) -> list[str]:
+    root = Place.of(log.qualified(snapshot.deltaLog()))
+    found = list[Place | None]()
     for path, vector in files:
-        found.append(str(Place.of_uri(path, root)))
+        found.append(Place.of_uri(path, root))
         if vector is not None:
-            of_file = absolute_vector(session, table_log, json.loads(vector))
-            if of_file.isOnDisk():
-                found.append(str(of_file.absolutePath(table_log.dataPath()).toString()))
-    return found
+            said = json.loads(vector)
+            found.append(vector_file(said["storageType"], said["pathOrInlineDv"], root))
+    return [str(one) for one in found if one is not None]
 
 
 def _name(file: Mapping[str, Any]) -> _Name:
