@@ -14,6 +14,7 @@ from alluvium.names import quoted
 from alluvium.plan.versions.steps import Steps, steps
 from alluvium.versions.columns import Columns
 from alluvium.versions.points import Point
+from alluvium.wording import needs
 
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 # Commits of another table's log in which compactions are looked for: the newest ones.
@@ -48,7 +49,7 @@ class FilesGoneError(ValueError):
     """
 
     def __init__(self, state: State, gone: Sequence[str]) -> None:
-        self.what = f"version {state.version:,} of {state.table} {pinned.needs(gone)}"
+        self.what = f"version {state.version:,} of {state.table} {needs(gone)}"
         super().__init__(f"{self.what}. Accepted: versions whose files are there")
 
 

@@ -24,6 +24,7 @@ from alluvium.plan.versions.batches import merged_by
 from alluvium.plan.versions.commit import Commit, noted
 from alluvium.plan.versions.undo import Done, Undone
 from alluvium.publish import publish
+from alluvium.wording import needs
 
 _NOTES = (marks.MERGE_FIGURES, marks.PURGE_NOTE, marks.RESTORE_NOTE)
 
@@ -180,7 +181,7 @@ def _refuse_way(
         raise ValueError(f"{subject.table} cannot go back: " + "; ".join(mistakes))
     if missing := way.missing():
         raise ValueError(
-            f"{subject.table}: version {then:,} {pinned.needs(missing)}. Nothing was changed."
+            f"{subject.table}: version {then:,} {needs(missing)}. Nothing was changed."
             " Accepted: a newer version"
         )
 

@@ -21,6 +21,7 @@ from alluvium.delta.refs.refs import Ref, ref_in
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
 from alluvium.names import literal
+from alluvium.wording import needs
 
 # A version is older than the table's retention, and its files are there all the same.
 _ANY_AGE = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
@@ -199,7 +200,7 @@ class Making(jvm.SessionCopy):
         gone = pinned.lost(self.session, self._snapshot, old)
         if gone:
             raise ValueError(
-                f"version {self._ref.version:,} of {self._ref.table} {pinned.needs(gone)}.{then}"
+                f"version {self._ref.version:,} of {self._ref.table} {needs(gone)}.{then}"
                 " Accepted: a newer version"
             )
 
