@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from dbt.adapters.base import BaseRelation
-from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.events.types import JinjaLogWarning
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import CompilationError
@@ -27,15 +26,6 @@ from dbt.adapters.alluvium.relation import AlluviumRelation
 T = TypeVar("T")
 # Of a table: its id, and the numbers of its `txn` actions by application.
 State = tuple[str, Mapping[str, int]]
-
-
-@dataclass(frozen=True)
-class MergeAnswer:
-    """What the materialization is given: the statement, dbt's response, the console's line."""
-
-    sql: str
-    response: AdapterResponse
-    line: str
 
 
 class Inherited(NamedTuple):
