@@ -233,7 +233,7 @@ def checkout(
     target: str,
     version: int,
     *,
-    hold: bool | None,
+    hold: bool | None = None,
     hides: bool = True,
     dry_run: bool = False,
     instead_of: log.TableVersion | None = None,

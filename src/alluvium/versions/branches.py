@@ -17,6 +17,7 @@ from alluvium.engine import metastore
 from alluvium.engine.files import Files
 from alluvium.merge import progress
 from alluvium.names import did_you_mean, in_catalog, literal, quoted
+from alluvium.plan.planned import Planned
 from alluvium.versions import refs
 from alluvium.versions.points import Point
 
@@ -132,7 +133,8 @@ def make_table(session: SparkSession, branch: Branch, source: Point, name: tuple
             )
         assert source.version is not None
         began = partial(_began, source.version)
-        made, has_begun = refs.clone_for(session, branch.name, source, place, began)
+        done = refs.clone_for(session, branch.name, source, place, began)
+        made, has_begun = done.ref, done.has_begun
     by_path = relation(place)
     # The first commit of a clone that Delta's command made is without progress.
     if not has_begun and base_of(session, by_path) is None:
@@ -227,9 +229,7 @@ def discard(
     built: Container[str],
     others: Iterable[str] = (),
     metastore: Iterable[Dependent] = (),
-    *,
-    dry_run: bool,
-) -> Discarded:
+) -> Planned[Discarded]:
     """Drop the tables of a branch, and its schemas where nothing else is in them.
 
     A kill leaves some of them; the next call drops those.
@@ -250,17 +250,21 @@ def discard(
     going = [table for tables, _ in found.values() for table in tables]
     folders = [unregistered.default_folder(session, schema, "") for schema in schemas]
     _check_droppable(session, branch, going, folders, metastore)
-    strangers = strangers_of(session, branch)
-    empty = [schema for schema, (_, kept) in found.items() if not kept]
-    if not dry_run:
+    would = Discarded(
+        tuple(table.name for table in going),
+        tuple(schema for schema, (_, kept) in found.items() if not kept),
+        tuple(name for _, names in found.values() for name in names),
+        tuple(strangers_of(session, branch)),
+    )
+
+    def drop() -> Discarded:
         for number, table in enumerate(going):
             _drop(session, branch, table, going, going[:number])
-        for schema in empty:
+        for schema in would.schemas:
             session.sql(f"drop schema if exists {quoted(schema)} restrict")
-    kept = (name for _, names in found.values() for name in names)
-    return Discarded(
-        tuple(table.name for table in going), tuple(empty), tuple(kept), tuple(strangers)
-    )
+        return would
+
+    return Planned(would, drop)
 
 
 def _check_droppable(

@@ -107,11 +107,11 @@ def test_checkout_and_discard(spark: SparkSession) -> None:
         before(
             branches,
             "_drop",
-            lambda: refs.clone(spark, Point(ours), "between_clone", schema="versions"),
+            lambda: refs.clone(spark, Point(ours), "between_clone", schema="versions").apply(),
         ),
         pytest.raises(ValueError, match=r"clone versions\.between_clone\. Nothing of goes was"),
     ):
-        branches.discard(spark, branch, [], dry_run=False)
+        branches.discard(spark, branch, []).apply()
     assert rows_of(spark, "versions.between_clone") == made.rows | {3: "n3"}
 
 
@@ -125,17 +125,17 @@ def test_branch_untag_and_vacuum(spark: SparkSession) -> None:
         branches.make_table(spark, branch, Point(made.name, first), (branch.schema, "between_refs"))
     assert rows_of(spark, f"{branch.schema}.between_refs") == made.versions[first]
     # Somebody else moves the tag first: it stays where it is now.
-    refs.tag(spark, Point(made.name, first), "moved")
+    refs.tag(spark, Point(made.name, first), "moved").apply()
 
     def move_it() -> None:
-        refs.untag(spark, made.name, "moved")
-        refs.tag(spark, Point(made.name, first + 1), "moved")
+        refs.untag(spark, made.name, "moved").apply()
+        refs.tag(spark, Point(made.name, first + 1), "moved").apply()
 
     with (
         before(clones, "drop", move_it),
         pytest.raises(ValueError, match="tag moved was made again meanwhile, so nothing was done"),
     ):
-        refs.untag(spark, made.name, "moved")
+        refs.untag(spark, made.name, "moved").apply()
     assert rows_of(spark, resolve(spark, Table(made.name, "t"), tag="moved").sql()) == made.rows
     # A file that is about to go: nobody gets a clone that needs it.
     spark.sql(f"alter table {made.name} set tblproperties ({RETENTION})")
@@ -144,7 +144,7 @@ def test_branch_untag_and_vacuum(spark: SparkSession) -> None:
 
     def clone_it() -> None:
         with pytest.raises(ValueError, match="a vacuum goes on that may delete"):
-            refs.clone(spark, Point(made.name, old), "between_late", schema="versions")
+            refs.clone(spark, Point(made.name, old), "between_late", schema="versions").apply()
 
     with before(pinned, "_delete", clone_it):
         assert pinned.vacuum(spark, made.name)

@@ -44,7 +44,7 @@ class Versioning(Publishing):
         """
         with self._working("alluvium.tag") as session:
             found = self.point_of(unique_id, point)
-            made = refs.tag(session, found, name, message, dry_run=dry_run)
+            made = refs.tag(session, found, name, message).done(dry_run=dry_run)
         does = "would name" if dry_run else "names"
         return (
             f"{self.nodes[unique_id].name}: tag {name} {does} {_shown(made, point)},"
@@ -60,7 +60,7 @@ class Versioning(Publishing):
         """
         node = self.nodes[unique_id]
         with self._working("alluvium.untag") as session:
-            was = refs.untag(session, self.asked(unique_id).name, name, dry_run=dry_run)
+            was = refs.untag(session, self.asked(unique_id).name, name).done(dry_run=dry_run)
         does = "would be" if dry_run else "is"
         return f"{node.name}: tag {name}, of version {was.version:,}, {does} taken away"
 
@@ -85,7 +85,8 @@ class Versioning(Publishing):
         node = self.nodes[unique_id]
         with self._working("alluvium.clone") as session:
             found, schema = self.point_of(unique_id, point), str(node.schema)
-            made = refs.clone(session, found, to, message, schema=schema, dry_run=dry_run)
+            planned = refs.clone(session, found, to, message, schema=schema)
+            made = planned.done(dry_run=dry_run)
         does = "would show" if dry_run else "shows"
         return (
             f"{node.name}: clone {made.ref.name} {does} {_shown(made, point)},"
@@ -102,8 +103,8 @@ class Versioning(Publishing):
         """
         of, name = source.stored.render(), (str(target.schema), str(target.identifier))
         with self._working(f"{target.render()} is not cloned") as session:
-            _, has_begun = refs.clone_into(session, Point(of), name, began=progress.of_clone)
-            if not has_begun:  # Delta's own command made it
+            planned = refs.clone_into(session, Point(of), name, began=progress.of_clone)
+            if not planned.apply().has_begun:  # Delta's own command made it
                 progress.copy(session, of, target.render())
 
     @available.parse_none
