@@ -172,7 +172,7 @@ class Publisher(PublishedFiles):
         )
 
     def _mend(self, note: Mapping[str, Any]) -> None:
-        """Put vectors that an earlier release left in the log into files."""
+        """Put vectors that others, or an earlier version, left in the log into files."""
         if self.head is None or self._changed is not None:  # there are none
             return
         vectors = InlineVectors(self.session, self._snapshot)
