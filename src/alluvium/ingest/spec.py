@@ -12,9 +12,10 @@ from typing import Any
 from alluvium import schema
 from alluvium.ingest import options as reader
 from alluvium.ingest.options import ARCHIVE, CLEANS, FILE_FORMATS, HEADER
+from alluvium.marks import STREAM_NOTE
 from alluvium.paths import LOCAL, SYSTEM, Place
 
-META = "alluvium_stream"
+META = STREAM_NOTE
 # The formats that a key is used by; the other keys are used by all.
 _USED_BY = {
     "path": FILE_FORMATS,
