@@ -124,9 +124,8 @@ def ours(session: SparkSession, sql: str) -> Merged:
     return merged
 
 
-def read_by(merged: Merged | Refusal) -> int:
+def read_by(merged: Merged) -> int:
     """Files that a merge looked at."""
-    assert isinstance(merged, Merged)
     assert merged.kept is not None
     return merged.kept.files
 
@@ -318,6 +317,7 @@ def test_progress_counts_once_and_nothing_stays_in_the_session(session: SparkSes
     again = sql.replace("then delete", "then update set n = n + 1")
     app = progress.app_id("m", log.table_id(session, table))
     merged = one_commit.merge(session, again, progress=(app, 7))
+    assert isinstance(merged, Merged)
     assert read_by(merged) == 1
     assert replace(merged, kept=None) == Merged(updated=1, version=2, **FILES)
     already = Merged(engine="one_commit", already_merged=True)
@@ -331,6 +331,7 @@ def test_progress_counts_once_and_nothing_stays_in_the_session(session: SparkSes
     assert not settings & {committing.TXN_APP, committing.TXN_VERSION, committing.COMMIT_METADATA}
     nothing = sql.replace("select 1 as k", "select 1 as k where false")
     merged = one_commit.merge(session, nothing, progress=(app, 9))
+    assert isinstance(merged, Merged)
     assert read_by(merged) == 0
     assert replace(merged, kept=None) == Merged(version=4, engine="one_commit", files=0, bytes=0)
     assert progress.read(session, table, "m") == 9
