@@ -44,7 +44,7 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class Table:
+class BranchTable:
     """A table of a branch, or a view.
 
     Attributes:
@@ -177,14 +177,14 @@ def strangers_of(session: SparkSession, branch: Branch) -> list[str]:
 
 def tables_of(
     session: SparkSession, branch: Branch, schema: str, built: Container[str]
-) -> tuple[list[Table], list[str]]:
+) -> tuple[list[BranchTable], list[str]]:
     """The tables of a schema that go with the branch, and what else is there.
 
     That is named, a folder that the catalog does not have by its path.
 
     built: what the project's models have there, as `schema.name`.
     """
-    going, others = list[Table](), list[str]()
+    going, others = list[BranchTable](), list[str]()
     folder = unregistered.default_folder(session, schema, "")
     due = set(Files(session).names(folder))
     for entry in metastore.tables(session, schema):
@@ -195,13 +195,13 @@ def tables_of(
         if ref is None and f"{schema}.{name}" not in built:
             others.append(f"{schema}.{name}")
             continue
-        going.append(Table(f"{quoted(schema)}.{quoted(name)}", place, ref, entry.is_view))
+        going.append(BranchTable(f"{quoted(schema)}.{quoted(name)}", place, ref, entry.is_view))
     for name in sorted(due):
         place = f"{folder}/{name}"
         ref = branch_in(session, place, branch.name)
         if ref is not None or f"{schema}.{name}" in built:
             table = f"{quoted(schema)}.{quoted(name)}"
-            going.append(Table(table, place, ref, is_registered=False))
+            going.append(BranchTable(table, place, ref, is_registered=False))
         elif not unregistered.is_free(session, place):
             others.append(place)
     return going, others
@@ -270,7 +270,7 @@ def discard(
 def _check_droppable(
     session: SparkSession,
     branch: Branch,
-    going: Sequence[Table],
+    going: Sequence[BranchTable],
     folders: Sequence[str],
     metastore: Iterable[Dependent],
 ) -> None:
@@ -293,10 +293,10 @@ def _check_droppable(
 def _check_not_needed(
     session: SparkSession,
     branch: Branch,
-    table: Table,
-    going: Iterable[Table],
+    table: BranchTable,
+    going: Iterable[BranchTable],
     others: Iterable[Dependent] = (),
-    dropped: Sequence[Table] = (),
+    dropped: Sequence[BranchTable] = (),
 ) -> None:
     """Raises ValueError where a table elsewhere needs files of one that goes.
 
@@ -320,9 +320,9 @@ def _check_not_needed(
 def _drop(
     session: SparkSession,
     branch: Branch,
-    table: Table,
-    going: Sequence[Table],
-    dropped: Sequence[Table],
+    table: BranchTable,
+    going: Sequence[BranchTable],
+    dropped: Sequence[BranchTable],
 ) -> None:
     # Once more: somebody may have cloned it since.
     _check_not_needed(session, branch, table, going, dropped=dropped)

@@ -238,7 +238,7 @@ def test_branches_tags_and_restores(events: SparkSession) -> None:
     events.sql(f"insert into {table} values (500, 'metadata', 1, 'y')")
     # What `alluvium.at` writes for a tag.
     refs.tag(events, source, "accepted").apply()
-    tagged = points.resolve(events, points.Table(T, "events"), tag="accepted").table
+    tagged = points.resolve(events, points.PointTable(T, "events"), tag="accepted").table
     assert tagged != T
     of_tag = f"{tagged} where service"
     check_each(

@@ -19,7 +19,7 @@ from alluvium.publish.publish import checkout
 from alluvium.versions import branches, refs
 from alluvium.versions import restore as restoring
 from alluvium.versions.branches import Branch
-from alluvium.versions.points import Point, Table, resolve
+from alluvium.versions.points import Point, PointTable, resolve
 
 # What is quick of it stands in test_restore.py.
 RETENTION = "'delta.deletedFileRetentionDuration' = 'interval 0 hours'"
@@ -136,7 +136,9 @@ def test_branch_untag_and_vacuum(spark: SparkSession) -> None:
         pytest.raises(ValueError, match="tag moved was made again meanwhile, so nothing was done"),
     ):
         refs.untag(spark, made.name, "moved").apply()
-    assert rows_of(spark, resolve(spark, Table(made.name, "t"), tag="moved").sql()) == made.rows
+    assert (
+        rows_of(spark, resolve(spark, PointTable(made.name, "t"), tag="moved").sql()) == made.rows
+    )
     # A file that is about to go: nobody gets a clone that needs it.
     spark.sql(f"alter table {made.name} set tblproperties ({RETENTION})")
     old = made.insert(3)

@@ -22,7 +22,7 @@ from alluvium.delta.refs.dependents import Dependent
 from alluvium.engine import jvm
 from alluvium.publish.publish import checkout, publish
 from alluvium.versions import refs
-from alluvium.versions.points import Point, Table, resolve
+from alluvium.versions.points import Point, PointTable, resolve
 
 pytestmark = pytest.mark.spark
 
@@ -97,7 +97,7 @@ def test_tags_and_clones_live_through_vacuum(spark: SparkSession, family: Family
     assert spare.name == came.name
     pinned.vacuum(spark, "versions.tagged_copy")
     before = made.versions[then]
-    tagged = resolve(spark, Table(made.name, "t"), tag="before_fix")
+    tagged = resolve(spark, PointTable(made.name, "t"), tag="before_fix")
     assert rows_by_spark(spark, tagged.sql()) == before
     assert rows_of(spark, "versions.by_delta") == family.copied
     assert rows_by_spark(spark, "versions.tagged_second") == {**before, 9: "own"}
@@ -105,7 +105,7 @@ def test_tags_and_clones_live_through_vacuum(spark: SparkSession, family: Family
     assert rows_of(spark, made.name) == made.rows
     # What came and went since is gone, and the old version needs none of it.
     refs.tag(spark, Point(made.name, then), "after_all").apply()
-    again = resolve(spark, Table(made.name, "t"), tag="after_all")
+    again = resolve(spark, PointTable(made.name, "t"), tag="after_all")
     assert rows_of(spark, again.sql()) == before
 
 
@@ -294,7 +294,7 @@ def test_points(spark: SparkSession) -> None:
     made = Kept(spark, "pointed")
     made.insert(1)
     made.insert(2)
-    table = Table(made.name, "pointed")
+    table = PointTable(made.name, "pointed")
     assert resolve(spark, table) == Point(made.name, 2)
     assert resolve(spark, table, version=1) == Point(made.name, 1)
     for given, said in (
@@ -325,7 +325,7 @@ def test_points(spark: SparkSession) -> None:
         with pytest.raises(ValueError, match=rf"no batch {batch}; accepted: 3 to 7"):
             resolve(spark, table, batch=batch)
     # Of a published table: what it showed of them.
-    shown = Table(f"{made.name}_shown", "pointed_shown", table)
+    shown = PointTable(f"{made.name}_shown", "pointed_shown", table)
     for batch, version in {5: 6, 6: 10}.items():
         point = resolve(spark, shown, batch=batch)
         assert rows_of(spark, point.sql()) == made.versions[version]

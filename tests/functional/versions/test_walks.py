@@ -20,7 +20,7 @@ from alluvium.delta.log import log
 from alluvium.delta.refs import dependents, pinned
 from alluvium.publish.publish import checkout, publish
 from alluvium.versions import refs
-from alluvium.versions.points import Point, Table, resolve
+from alluvium.versions.points import Point, PointTable, resolve
 
 pytestmark = pytest.mark.spark
 
@@ -186,7 +186,7 @@ class Walk:
                 found = rows_of(self.spark, f"{live.name} version as of {version}")
                 assert found == rows, (live.name, version, self.done)
         for (table, name), rows in self.tags.items():
-            point = resolve(self.spark, Table(table, table), tag=name)
+            point = resolve(self.spark, PointTable(table, table), tag=name)
             assert rows_of(self.spark, point.sql()) == rows, (table, name, self.done)
 
 

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from alluvium import marks
 from alluvium.delta.log import committing, log
 from alluvium.delta.log.commit_files import commit_id
-from alluvium.delta.log.states import State
+from alluvium.delta.log.states import VersionState
 from alluvium.delta.refs import cloning, dependents, pinned, unregistered
 from alluvium.delta.refs.dependents import Dependent
 from alluvium.delta.refs.refs import Ref, ref_in
@@ -102,8 +102,8 @@ class Making(jvm.SessionCopy):
         if mine != there:
             return False
         try:
-            made = State(self.session, dependents.relation(there.location), hides=False)
-            of = State(self.session, self._table, self.version, hides=False)
+            made = VersionState(self.session, dependents.relation(there.location), hides=False)
+            of = VersionState(self.session, self._table, self.version, hides=False)
         except ValueError:  # of what a kill left of a log there is no version
             return False
         is_same = made.version == 0 and made.schema == of.schema

@@ -30,7 +30,7 @@ from dbt.adapters.alluvium import freshness, layouts, nested
 from dbt.adapters.alluvium.column import columns
 from dbt.adapters.alluvium.figures import MergeResponse, of_statement, written
 from dbt.adapters.alluvium.handle import mistakes
-from dbt.adapters.alluvium.merges import Plan, Planner, StoredTable
+from dbt.adapters.alluvium.merges import MergePlan, Planner, StoredTable
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.checking import Checking
 from dbt.adapters.alluvium.verbs.progressing import Progressing
@@ -102,7 +102,7 @@ class Merging(Checking, Progressing):
         node: Mapping[str, Any],
         predicates: str | Sequence[str] | None,
         is_new: bool,
-    ) -> tuple[Plan, Merged | None]:
+    ) -> tuple[MergePlan, Merged | None]:
         """The last plan, and what came of it; None where the first had nothing to merge."""
         table, batch_name = target.render(), source.render()
 
@@ -116,7 +116,7 @@ class Merging(Checking, Progressing):
         merged_table = execute.DeltaTable(
             self.session, table, node["unique_id"], engine, layout.sort_by if layout else ()
         )
-        plans: list[Plan] = []
+        plans: list[MergePlan] = []
 
         def statement() -> execute.Statement | None:
             # The batch may be computed from the table that another writer has changed since.
@@ -157,7 +157,7 @@ class Merging(Checking, Progressing):
         merged = execute.run(merged_table, statement)
         return plans[-1], merged
 
-    def _verify(self, plan: Plan, node: Mapping[str, Any]) -> None:
+    def _verify(self, plan: MergePlan, node: Mapping[str, Any]) -> None:
         assert plan.texts.verify is not None
         missed, example = self.rows(plan.texts.verify)[0]
         mistake = verify_mistake(plan.outline.settings, int(missed), example)
@@ -166,10 +166,10 @@ class Merging(Checking, Progressing):
 
     def _without_changed(
         self,
-        plan: Plan,
+        plan: MergePlan,
         source: AlluviumRelation,
         planner: Callable[[AlluviumRelation], Planner],
-    ) -> Plan:
+    ) -> MergePlan:
         """A plan that rejects the events of keys whose rows the merge would not see.
 
         Without them the ranges may be others, and leave out other rows.

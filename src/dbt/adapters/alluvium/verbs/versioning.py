@@ -18,7 +18,7 @@ from alluvium.merge import progress
 from alluvium.plan import published_models
 from alluvium.report.log_lines import log_lines, names, parsed_moment, version_lines
 from alluvium.versions import refs
-from alluvium.versions.points import Point, Table, resolve
+from alluvium.versions.points import Point, PointTable, resolve
 from alluvium.wording import counted
 from dbt.adapters.alluvium import live
 from dbt.adapters.alluvium.relation import AlluviumRelation
@@ -131,15 +131,15 @@ class Versioning(Publishing):
         Raises:
             DbtRuntimeError: There is no such version, and which there are.
         """
-        rendered = relation.stored.render()
+        name = relation.stored.render()
         found = [
             one.unique_id
             for one in self.nodes.values()
             if one.resource_type in ("model", "seed", "snapshot")
-            and self.table_of(one).lower() == rendered.lower()
+            and self.table_of(one).lower() == name.lower()
         ]
         with self._working("alluvium.at") as session:
-            table = self.asked(found[0]) if found else Table(rendered, str(relation.identifier))
+            table = self.asked(found[0]) if found else PointTable(name, str(relation.identifier))
             point = resolve(
                 session, table, version=version, timestamp=timestamp, tag=tag, batch=batch
             )
@@ -190,7 +190,7 @@ class Versioning(Publishing):
         values = {**given, "timestamp": None if timestamp is None else str(timestamp)}
         return resolve(self._handle.session, self.asked(unique_id), **values)
 
-    def asked(self, unique_id: str) -> Table:
+    def asked(self, unique_id: str) -> PointTable:
         """A model's table, with its candidate where it is published.
 
         Raises:
@@ -200,9 +200,9 @@ class Versioning(Publishing):
         name = self.table_of(node)
         self._check_built(name, f"{node.name}: ")
         if not published_models.is_published(node):
-            return Table(name, node.name)
+            return PointTable(name, node.name)
         candidate = published_models.candidate_of(node, self.nodes)
-        return Table(name, node.name, Table(self.table_of(candidate), candidate.name))
+        return PointTable(name, node.name, PointTable(self.table_of(candidate), candidate.name))
 
     @available.parse_list
     def vacuum(self, relation: AlluviumRelation, dry_run: bool = False) -> list[str]:
