@@ -117,7 +117,7 @@ def publish(
     publisher = at(version)
     seen = _audited(publisher.audit(table_id), source, target)
     note = _with_batch(publisher, note)
-    shows, moved = seen.version, Moved(publisher.shown, 0, 0)
+    shows, moved = publisher.version, Moved(publisher.shown, 0, 0)
     if stays := next(seen.stays(ends_hold=ends_hold), ""):
         if seen.head is None:
             raise RuntimeError(
@@ -141,7 +141,7 @@ def publish(
         moved.files_added,
         moved.files_removed,
         time.monotonic() - started,
-        seen.version,
+        publisher.version,
         stays,
         seen.is_held and ends_hold,
         dry_run,

@@ -10,7 +10,6 @@ import pytest
 from alluvium.plan.versions.audit import Audit
 
 RIGHT = Audit(
-    version=7,
     head=5,
     is_newest=False,
     is_other=False,

@@ -96,7 +96,6 @@ class Publisher(PublishedFiles):
         )
         shown = target if head else None
         return Audit(
-            self.version,
             head.version if head else None,
             is_newest,
             is_other=tested not in (None, self.table_id),

@@ -15,7 +15,6 @@ class Audit:
     """What one look tells of a version of a candidate, and of the table that is to show it.
 
     Attributes:
-        version: of the candidate.
         head: the version that readers see; None before the first publish.
         is_newest: whether the candidate has no newer version.
         is_other: whether it is another table than the one that was tested.
@@ -27,7 +26,6 @@ class Audit:
         missing: files and vectors that would come, and that are gone.
     """
 
-    version: int
     head: int | None
     is_newest: bool
     is_other: bool
