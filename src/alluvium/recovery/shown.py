@@ -58,7 +58,7 @@ def tested(session: SparkSession, table: Table, candidate: Table, last: int) -> 
     publisher = Publisher(session, candidate.by_path, table.by_path, hides=table.hides)
     for note in _publishes(publisher):
         version = int(note["version"])
-        if version > last or not publisher.has_head(note) or not publisher.may_show(version):
+        if version > last or not publisher.has_head(note) or publisher.undid(version) is not False:
             continue
         try:
             if not NeededFiles(session, candidate.place, version).unusable():

@@ -323,7 +323,7 @@ def test_where_vectors_lie(spark: SparkSession) -> None:
 
 
 class Inline(VectorWriter):
-    """As releases before this one wrote small vectors: into the log."""
+    """As other engines may write small vectors, and earlier versions did: into the log."""
 
     def write(self, file: str, before: Any, bitmap: bytes, rows: int, known: Any = None) -> Any:
         assert before is None

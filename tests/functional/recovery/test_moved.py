@@ -48,8 +48,8 @@ class Home:
         sql("delete from moved.wap where id in (0, 12)")
         publish(self.spark, "moved.wap", "moved.shown", None, {}, {})
         point = Point("moved.wap", None)
-        refs.clone(self.spark, point, "moved.clone", schema="moved")
-        refs.tag(self.spark, point, "good")
+        refs.clone(self.spark, point, "moved.clone", schema="moved").apply()
+        refs.tag(self.spark, point, "good").apply()
         sql("delete from moved.clone where id in (20, 21)")
 
     def place(self, name: str) -> Path:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from alluvium.marks import MERGE_FIGURES, PURGE_NOTE, RESTORE_NOTE
-from alluvium.plan.versions.undo import Done, before_batch, kind_of, undone
+from alluvium.plan.versions.undo import Done, WayBack, before_batch, kind_of, undone
 
 MERGE, PURGE, RESTORE = (frozenset([one]) for one in (MERGE_FIGURES, PURGE_NOTE, RESTORE_NOTE))
 MODEL = "model.shop.orders"
@@ -130,3 +131,53 @@ def test_what_a_clone_began_with_is_no_batch_of_its_own(began: list[Done]) -> No
         21: None,
     }
     assert before_batch(reversed(began), MODEL, 17) is None
+
+
+WAY = WayBack(
+    then=4, undone=(), batch=None, came=2, named=(3, 4), mistakes=(), missing=()
+)  # fmt: skip
+WRITES = undone([done(5, "UPDATE"), done(6, "DELETE", notes=PURGE), merged(7, 3)], 4)
+
+
+@pytest.mark.parametrize(
+    ("seen", "including"),
+    [
+        ({}, ()),
+        ({"batch": 3}, ()),
+        # Batches that came along are of no weight where a version is asked for.
+        ({"came": 9}, ()),
+        ({"batch": 3, "named": ()}, ()),
+        ({"undone": WRITES}, ("purge", "write")),
+    ],
+)
+def test_a_way_back_that_nothing_stops(seen: dict[str, Any], including: tuple[str, ...]) -> None:
+    assert list(replace(WAY, **seen).refusals("t", including)) == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "including", "said"),
+    [
+        ({"batch": 2}, (), "t: no commit in its log brought batch 2 or a later one up to 2."),
+        ({"batch": 0, "came": -1}, (), "t: no merge in its log is of batch 0, or of one before"),
+        (
+            {"undone": WRITES},
+            ("write",),
+            "going back to version 4 would undo what no build brings back: purge DELETE (version"
+            " 6). Nothing was changed. Accepted: including: [purge, write], or another version",
+        ),
+        ({"mistakes": ("a", "b")}, (), "t cannot go back: a; b"),
+        (
+            {"missing": ("x.parquet",)},
+            (),
+            "t: version 4 needs 1 file that VACUUM deleted, such as x.parquet. Nothing was",
+        ),
+    ],
+)
+def test_what_stops_a_way_back(seen: dict[str, Any], including: tuple[str, ...], said: str) -> None:
+    [why] = replace(WAY, **seen).refusals("t", including)
+    assert why.startswith(said)
+
+
+def test_all_that_stops_a_way_back_is_told() -> None:
+    found = replace(WAY, batch=1, undone=WRITES, mistakes=("a",), missing=("b",)).refusals("t", ())
+    assert len(list(found)) == 4

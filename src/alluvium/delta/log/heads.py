@@ -48,7 +48,7 @@ def shown_since(session: SparkSession, snapshot: DeltaSnapshot) -> datetime | No
     return None
 
 
-class Written(NamedTuple):
+class PublishedCommit(NamedTuple):
     """A commit of a published table.
 
     Attributes:
@@ -61,14 +61,14 @@ class Written(NamedTuple):
     is_foreign: bool
 
 
-def written(session: SparkSession, snapshot: DeltaSnapshot) -> Iterator[Written]:
+def written(session: SparkSession, snapshot: DeltaSnapshot) -> Iterator[PublishedCommit]:
     """The commits up to a version of a published table, newest first, that its log still has."""
     for lines in log.commits_of(session, snapshot):
         actions = list(map(json.loads, lines or ()))
         infos = (one["commitInfo"] for one in actions if "commitInfo" in one)
         note = noted(next(infos, None), marks.PUBLISH_NOTE) or {}
         has_files = any("add" in one or "remove" in one for one in actions)
-        yield Written(note, has_files and not note)
+        yield PublishedCommit(note, has_files and not note)
 
 
 def is_undone(session: SparkSession, newest: DeltaSnapshot, version: int) -> bool | None:

@@ -52,7 +52,7 @@ _ANY_FILE = {
 }
 
 
-class State:
+class VersionState:
     """A version of a table.
 
     Args:
@@ -128,7 +128,7 @@ class State:
             _vector_name(F.col("deletionVector")).alias("vector"),
         )
 
-    def entries(self, other: State) -> list[Entry]:
+    def entries(self, other: VersionState) -> list[Entry]:
         """The files that another version does not have in the same way."""
         names = ["name", "vector"]
         mine, theirs = (one.files.select(*names) for one in (self, other))

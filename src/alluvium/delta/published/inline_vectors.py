@@ -1,8 +1,8 @@
 """Deletion vectors that stand in a table's log, and their way into files.
 
 Delta reads both kinds, but its VACUUM fails on a table that has one in its log, of a file that is
-there or of one that was deleted within retention. Releases before this one wrote small vectors of
-published tables there.
+there or of one that was deleted within retention. Other engines may write small vectors there, and
+so did publishes of earlier versions.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ from alluvium.delta.refs import dependents, pinned
 from alluvium.delta.refs.dependents import Dependent
 from alluvium.paths import Place
 from alluvium.plan.versions import properties
+from alluvium.plan.versions.audit import Audit
 from alluvium.plan.versions.steps import Steps
 
 # Of data files and of the log, of published tables and of their candidates: what readers saw can be
@@ -83,37 +84,38 @@ class Publisher(PublishedFiles):
         self._candidate, self._target = source, target
         self._app = marks.PUBLISHED + self.table_id
 
-    @property
-    def is_foreign(self) -> bool:
-        """Whether the target has rows that no publish brought."""
-        return self.head is None and int(self._snapshot.numOfFiles()) > 0
+    def audit(self, tested: str | None = None, *, of_newest: bool = False) -> Audit:
+        """What the look at both tables tells of its version; nothing was written.
 
-    @property
-    def is_newest(self) -> bool:
-        """Whether it moves to the newest version that the source had when it was looked at."""
-        return self.version == int(self._newest.version())
-
-    def undid(self, version: int) -> bool | None:
-        """Whether the source was restored to a version before this one since; None for unknown."""
-        return is_undone(self.session, self._newest, version)
-
-    def may_show(self, version: int) -> bool:
-        """Whether it is known that no restore of the source undid this version."""
-        return self.undid(version) is False
-
-    def undid_meanwhile(self) -> bool:
-        """Whether `undid` is so of this version by now; it tells of what is there now."""
-        with self.active():
-            self._newest = log.newest_of(self.session, self._newest.deltaLog())
-        return not self.may_show(self.version)
-
-    def mistakes(self) -> list[str]:
-        """What stops the source from being published; nothing was written."""
+        tested: id of the table that was tested, where it is known.
+        of_newest: whether files are looked for of the newest version too. Nobody deletes those.
+        """
+        head, is_newest = self.head, self.version == int(self._newest.version())
         source, target = (
             metadata_action(one)["configuration"] for one in (self._source, self._snapshot)
         )
-        shown = target if self.head is not None else None
-        return list(properties.mistakes(source, shown, self._candidate))
+        shown = target if head else None
+        return Audit(
+            head.version if head else None,
+            is_newest,
+            is_other=tested not in (None, self.table_id),
+            is_behind=bool(head and head.version > self.version and self.is_of_source(head)),
+            is_held=self.is_held,
+            is_foreign=not head and int(self._snapshot.numOfFiles()) > 0,
+            undid=self.undid(self.version),
+            mistakes=list(properties.mistakes(source, shown, self._candidate)),
+            missing=self.missing() if of_newest or not is_newest else (),
+        )
+
+    def undid(self, version: int, *, by_now: bool = False) -> bool | None:
+        """Whether the source was restored to a version before this one since; None for unknown.
+
+        by_now: looks again at the source; else it tells of what was there.
+        """
+        if by_now:
+            with self.active():
+                self._newest = log.newest_of(self.session, self._newest.deltaLog())
+        return is_undone(self.session, self._newest, version)
 
     def missing(self) -> list[str]:
         """Files and vectors that a publish would bring, and that are gone."""
@@ -169,7 +171,7 @@ class Publisher(PublishedFiles):
         )
 
     def _mend(self, note: Mapping[str, Any]) -> None:
-        """Put vectors that an earlier release left in the log into files."""
+        """Put vectors that others, or an earlier version, left in the log into files."""
         if self.head is None or self._changed is not None:  # there are none
             return
         vectors = InlineVectors(self.session, self._snapshot)

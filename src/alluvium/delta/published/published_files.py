@@ -21,7 +21,7 @@ from alluvium.delta.internals import VECTORS_FEATURE
 from alluvium.delta.log import committing, log
 from alluvium.delta.log.commit_files import commit_id
 from alluvium.delta.log.committing import edited, fields
-from alluvium.delta.log.heads import Written, head_of, is_held, written
+from alluvium.delta.log.heads import PublishedCommit, head_of, is_held, written
 from alluvium.delta.log.log import TableVersion
 from alluvium.delta.log.states import (
     FEW,
@@ -256,7 +256,7 @@ class PublishedFiles(jvm.SessionCopy):
                 return bool(here and note.get("vectors") == IN_FILES and self.has_head(note))
         return False
 
-    def commits(self) -> Iterator[Written]:
+    def commits(self) -> Iterator[PublishedCommit]:
         """The commits of the published table, newest first, that its log still has."""
         return written(self.session, self._snapshot)
 

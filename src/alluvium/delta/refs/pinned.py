@@ -187,11 +187,6 @@ def endangered(
     return None
 
 
-def needs(lost: Sequence[str]) -> str:
-    """What a message says of a version whose files are gone."""
-    return f"needs {counted(len(lost), 'file')} that VACUUM deleted, such as {lost[0]}"
-
-
 def _exactly(session: SparkSession, snapshot: DeltaSnapshot) -> list[str]:
     """`old_files`, without what came and went since."""
     now = set(_files(session, log.newest_of(session, snapshot.deltaLog())))

@@ -15,7 +15,7 @@ from alluvium.paths import Place, is_absolute
 from alluvium.plan.commands import build, operation
 from alluvium.plan.compaction import compaction_plan
 from alluvium.plan.layout.settings import Layout
-from alluvium.plan.status.feed import MOST, Feed
+from alluvium.plan.status.feed import MOST, FeedStatus
 from alluvium.plan.status.fragments import fragments
 from alluvium.plan.status.table import SeenTable
 from alluvium.plan.versions.batches import deletes_of
@@ -69,7 +69,7 @@ def of_table(
 
 
 def of_feed(
-    feed: Feed, tables: Sequence[SeenTable], candidate: str, has_progress: bool
+    feed: FeedStatus, tables: Sequence[SeenTable], candidate: str, has_progress: bool
 ) -> Iterator[Due]:
     """What is due where a feed is not as it should be.
 
@@ -93,7 +93,7 @@ def of_feed(
     yield from _of_readers(feed, candidate, has_progress)
 
 
-def _of_readers(feed: Feed, candidate: str, has_progress: bool) -> Iterator[Due]:
+def _of_readers(feed: FeedStatus, candidate: str, has_progress: bool) -> Iterator[Due]:
     """What is due where readers do not see the newest version."""
     held, readers = feed.held_back, feed.readers
     if readers is None:

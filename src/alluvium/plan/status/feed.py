@@ -62,7 +62,7 @@ class Readers:
 
 
 @dataclass(frozen=True)
-class Feed:
+class FeedStatus:
     """How a feed stands.
 
     Attributes:
@@ -134,7 +134,7 @@ def feed(
     published: SeenTable | None,
     slo: float | None,
     now: datetime,
-) -> Feed:
+) -> FeedStatus:
     """How a feed stands.
 
     Args:
@@ -147,7 +147,7 @@ def feed(
     waiting, newest = _waiting(bronze, merged)
     readers = _readers(merged, published)
     runs = [one.note for one in tables if one.note is not None and one.note.outcome == "error"]
-    return Feed(
+    return FeedStatus(
         name=name,
         problems=tuple(_problems(tables, name)),
         is_damaged=any(one.problem is not None and one.is_built for one in tables),
@@ -163,7 +163,7 @@ def feed(
     )
 
 
-def worst_first(one: Feed) -> tuple[int, float, str]:
+def worst_first(one: FeedStatus) -> tuple[int, float, str]:
     """The place of a feed: what cannot be looked at, what is wrong, what asks for a look, then the
     rest; of each the one whose events wait longest first."""
     since = one.waiting.since if one.waiting is not None else None

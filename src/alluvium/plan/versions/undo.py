@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from alluvium import marks
+from alluvium.wording import needs
 
 # Kinds of commits.
 BATCH = "batch"  # events that the next build reads again
@@ -59,6 +60,67 @@ class Undone:
     def __str__(self) -> str:
         said = f"{self.kind} {self.about}".rstrip()
         return f"{said} (version {self.version:,})"
+
+
+@dataclass(frozen=True)
+class WayBack:
+    """What one look tells of a table's way back to an earlier version.
+
+    Attributes:
+        then: that version.
+        undone: commits, newest first; none where nothing would change.
+        batch: that the table is to be without; None where a version was asked for.
+        came: the newest batch that the version holds; -1 for none.
+        named: the batches that commits tell since.
+        mistakes: why the table cannot go back.
+        missing: files that would come back, and that are gone.
+    """
+
+    then: int
+    undone: Sequence[Undone]
+    batch: int | None
+    came: int
+    named: Sequence[int]
+    mistakes: Sequence[str]
+    missing: Sequence[str]
+
+    def refusals(self, table: str, including: Sequence[str]) -> Iterator[str]:
+        """Why the table does not go back.
+
+        including: kinds of commits that are undone though no build brings them back.
+        """
+        if self.batch is not None and self.came >= self.batch:
+            yield came_along(table, self.batch, self.came)
+        elif self.batch is not None and self.named and self.batch < min(self.named):
+            # All that was merged would go, for a number that may be a slip.
+            yield (
+                f"{table}: no merge in its log is of batch {self.batch}, or of one before it."
+                f" Nothing was changed. Accepted: a batch from {min(self.named)}; version"
+            )
+        if stops := [one for one in self.undone if one.kind in {*NAMED} - {*including}]:
+            kinds = sorted({one.kind for one in stops} | set(including))
+            yield (
+                f"going back to version {self.then:,} would undo what no build brings back:"
+                f" {', '.join(map(str, stops))}. Nothing was changed. Accepted:"
+                f" including: [{', '.join(kinds)}], or another version"
+            )
+        if self.mistakes:
+            yield f"{table} cannot go back: " + "; ".join(self.mistakes)
+        if self.missing:
+            yield (
+                f"{table}: version {self.then:,} {needs(self.missing)}. Nothing was changed."
+                " Accepted: a newer version"
+            )
+
+
+def came_along(table: str, batch: int, came: int) -> str:
+    """What is said of batches up to `came` that no merge brought."""
+    return (
+        f"{table}: no commit in its log brought batch {batch} or a later one up to {came}."
+        " A clone or a table of a branch has such batches from its source, an adopted table from"
+        " its earlier model. Nothing was changed. Accepted: a restore of the source, and a new"
+        f" clone or branch of it; a batch behind {came}; version"
+    )
 
 
 def kind_of(commit: Done) -> str:

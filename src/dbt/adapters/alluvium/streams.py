@@ -18,15 +18,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import ingest as stream
-from alluvium.ingest.spec import KEYS
+from alluvium.ingest.spec import META
 from alluvium.names import in_catalog, quoted
 from alluvium.paths import Place
-from alluvium.schema import shown
 from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.figures import ModelResponse
 from dbt.adapters.alluvium.freshness import as_text, behind
 
-META = "alluvium_stream"
 _READERS = ("streaming_table", "table", "incremental", "snapshot", "ephemeral (read by these)")
 
 # What Delta says of a new table whose folder holds something else.
@@ -125,16 +123,10 @@ def mistakes(sources: Iterable[Mapping[str, Any]]) -> list[str]:
         name = f"{source['source_name']}.{source['name']}"
         if META not in meta:
             continue
-        if not isinstance(meta[META], Mapping):
-            found.append(
-                f"source {name}: meta.{META}: {shown(meta[META])} is not a mapping;"
-                f" accepted keys: {', '.join(KEYS)}"
-            )
-            continue
         try:
             stream.parse_spec(name, meta[META])
         except stream.SpecError as error:
-            found += [f"source {error.source}: {META}.{m}" for m in error.mistakes]
+            found += [f"source {name}: {mistake}" for mistake in error.mistakes]
     return found
 
 

@@ -25,12 +25,12 @@ from alluvium.merge import execute, one_commit, progress, skipped
 from alluvium.merge.conflicts import retry
 from alluvium.plan.graph import bronze_of
 from alluvium.plan.merge.batch import verify_mistake
-from alluvium.plan.merge.figures import MergeFigures, merge_line
+from alluvium.plan.merge.figures import Merged, MergeFigures, merge_line
 from dbt.adapters.alluvium import freshness, layouts, nested
 from dbt.adapters.alluvium.column import columns
 from dbt.adapters.alluvium.figures import MergeResponse, of_statement, written
 from dbt.adapters.alluvium.handle import mistakes
-from dbt.adapters.alluvium.merges import MergeAnswer, Plan, Planner, StoredTable
+from dbt.adapters.alluvium.merges import MergePlan, Planner, StoredTable
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.checking import Checking
 from dbt.adapters.alluvium.verbs.progressing import Progressing
@@ -46,8 +46,10 @@ class Merging(Checking, Progressing):
         predicates: str | Sequence[str] | None = None,
         is_new: bool = False,
         on_schema_change: str | None = None,
-    ) -> MergeAnswer:
+    ) -> dict[str, Any]:
         """Merge a staged batch by `meta.alluvium_merge`, planned again where others were faster.
+
+        Gives the statement as `sql`, dbt's `response`, and the console's `line`.
 
         Args:
             target: The table.
@@ -72,35 +74,26 @@ class Merging(Checking, Progressing):
             if on_schema_change is not None and not is_new:
                 source = self._with_fields(source, table, on_schema_change)
             try:
-                plan, outcome = self._merged(target, source, node, predicates, is_new)
+                plan, merged = self._merged(target, source, node, predicates, is_new)
             finally:
                 self._handle.release(source.render())
-            if outcome is None:
+            if merged is None:
                 self._pass_over(session, table, node["unique_id"])
-        done = MergeFigures(plan.figures, seconds=0, is_pending=outcome is not None)
-        if plan.figures.rejected:
-            done = replace(done, rejected_table=plan.texts.rejected_table)
-        if outcome is not None:
-            files, size = outcome.files, outcome.bytes
-            if files is None or not outcome.affected:
-                files, size = written(session, table) if outcome.affected else (None, None)
-            done = replace(
-                done,
-                affected=outcome.affected,
-                engine=outcome.engine,
-                refused=outcome.refused,
-                kept=outcome.kept,
-                files=files,
-                bytes=size,
-                conflicts=outcome.conflicts,
-                restarts=outcome.restarts,
-                already_merged=outcome.already_merged,
-            )
-        seconds = time.monotonic() - started
-        fresh = self._freshness(table, node["unique_id"], plan.figures.newest_event)
-        done = replace(done, seconds=seconds, freshness=fresh)
-        sql = "-- nothing new" if outcome is None else plan.texts.statement
-        return MergeAnswer(sql, MergeResponse.of(done), merge_line(plan.name, done))
+        if merged is not None and (merged.files is None or not merged.affected):
+            files, size = written(session, table) if merged.affected else (None, None)
+            merged = replace(merged, files=files, bytes=size)
+        done = MergeFigures(
+            plan.figures,
+            merged,
+            time.monotonic() - started,
+            plan.texts.rejected_table if plan.figures.rejected else None,
+            self._freshness(table, node["unique_id"], plan.figures.newest_event),
+        )
+        return {
+            "sql": "-- nothing new" if merged is None else plan.texts.statement,
+            "response": MergeResponse.of(done),
+            "line": merge_line(plan.name, done),
+        }
 
     def _merged(
         self,
@@ -109,7 +102,7 @@ class Merging(Checking, Progressing):
         node: Mapping[str, Any],
         predicates: str | Sequence[str] | None,
         is_new: bool,
-    ) -> tuple[Plan, execute.Outcome | None]:
+    ) -> tuple[MergePlan, Merged | None]:
         """The last plan, and what came of it; None where the first had nothing to merge."""
         table, batch_name = target.render(), source.render()
 
@@ -123,7 +116,7 @@ class Merging(Checking, Progressing):
         merged_table = execute.DeltaTable(
             self.session, table, node["unique_id"], engine, layout.sort_by if layout else ()
         )
-        plans: list[Plan] = []
+        plans: list[MergePlan] = []
 
         def statement() -> execute.Statement | None:
             # The batch may be computed from the table that another writer has changed since.
@@ -161,10 +154,10 @@ class Merging(Checking, Progressing):
                 beside=self._read_from(node["unique_id"], plan.numbers),
             )
 
-        outcome = execute.run(merged_table, statement)
-        return plans[-1], outcome
+        merged = execute.run(merged_table, statement)
+        return plans[-1], merged
 
-    def _verify(self, plan: Plan, node: Mapping[str, Any]) -> None:
+    def _verify(self, plan: MergePlan, node: Mapping[str, Any]) -> None:
         assert plan.texts.verify is not None
         missed, example = self.rows(plan.texts.verify)[0]
         mistake = verify_mistake(plan.outline.settings, int(missed), example)
@@ -173,10 +166,10 @@ class Merging(Checking, Progressing):
 
     def _without_changed(
         self,
-        plan: Plan,
+        plan: MergePlan,
         source: AlluviumRelation,
         planner: Callable[[AlluviumRelation], Planner],
-    ) -> Plan:
+    ) -> MergePlan:
         """A plan that rejects the events of keys whose rows the merge would not see.
 
         Without them the ranges may be others, and leave out other rows.
