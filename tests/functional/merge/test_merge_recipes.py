@@ -137,4 +137,4 @@ def test_tombstones_of_the_recipe_can_be_purged(project: Any) -> None:
     )
     assert not project.try_dbt(*ask, "{model: accounts}").success
     assert project.said("accounts does not say when a tombstone was made, so 1 tombstone cannot be")
-    assert project.said("` add columns (_tombstone_time timestamp)`, after which merges note the")
+    assert project.said(" add columns (_tombstone_time timestamp)`, after which merges note the")

@@ -509,8 +509,8 @@ def test_kafka_events_and_what_is_known(make_bronze: Make) -> None:
     # A table that holds places of other topics: how many, and what removes them, is told once.
     bronze.session.sql(
         f"create or replace table {bronze.name} using delta as select * from values ('a-b-0', 1),"
-        " ('a-b-dlq-0', 1), ('a-b-dlq#2-12', 2), ('a-0', 3), (null, 4) t (_source_partition,"
-        " _source_offset)"
+        " ('a-b-dlq-0', 1), ('a-b-dlq-12', 2), ('a-c#2-1', 5), ('a-0', 3), (null, 4)"
+        " t (_source_partition, _source_offset)"
     )
     spec = stream.parse_spec("k.t", block)
 
@@ -519,12 +519,12 @@ def test_kafka_events_and_what_is_known(make_bronze: Make) -> None:
         return Topics(Files(bronze.session), place, spec).told(bronze.session, bronze.name)
 
     [warning] = told()
-    assert "holds 3 events of topics that `topic` does not name: a, a-b-dlq." in warning
+    assert "holds 4 events of topics that `topic` does not name: a, a-b-dlq, a-c." in warning
     assert told() == []
     bronze.session.sql(warning.split("--full-refresh: ")[1])
     assert {row["_source_offset"] for row in bronze.rows()} == {1, 4}
     noted = json.loads((bronze.checkpoint / "c/topics.json").read_text())
-    assert noted["left"] == {"a": {"0": 4}, "a-b-dlq": {"0": 2, "12": 3}}
+    assert noted["left"] == {"a": {"0": 4}, "a-b-dlq": {"0": 2, "12": 3}, "a-c": {"1": 6}}
 
 
 @pytest.mark.slow
