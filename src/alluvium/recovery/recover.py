@@ -17,7 +17,7 @@ from alluvium.delta.log import heads, log
 from alluvium.delta.log.log_folder import LogFolder
 from alluvium.delta.published.inline_vectors import InlineVectors
 from alluvium.delta.published.published import Publisher
-from alluvium.delta.published.setting_back import SettingBack, touched
+from alluvium.delta.published.setting_back import SettingBack
 from alluvium.delta.refs import dependents, unregistered
 from alluvium.delta.refs.needed_files import NeededFiles
 from alluvium.delta.refs.relocated import Relocation
@@ -26,6 +26,7 @@ from alluvium.engine.files import Files
 from alluvium.paths import name_of
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.log_health import Repair
+from alluvium.plan.versions.batches import touched
 from alluvium.recovery import shown, streams
 from alluvium.recovery.places import new_places
 from alluvium.recovery.tables import Table, each
@@ -193,16 +194,12 @@ class Recovery:
     def _without(self, table: Table, state: NeededFiles, bad: set[str]) -> NeededFiles | None:
         """The newest version all of whose files can be read; None where there is none."""
         left = set(bad)
-        version = state.version
-        for lines in log.commits_of(self._session, state.snapshot):
-            if lines is None:
-                return None
-            left -= touched(lines)
-            version -= 1
-            if left or version < 0:
+        for commit in log.commits_of(self._session, state.snapshot):
+            left -= touched(commit)
+            if commit.is_gone or left or not commit.version:
                 continue
             try:
-                before = NeededFiles(self._session, table.place, version)
+                before = NeededFiles(self._session, table.place, commit.version - 1)
             except (PySparkException, Py4JError):
                 return None
             left = before.unusable()

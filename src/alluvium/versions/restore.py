@@ -20,12 +20,8 @@ from alluvium.delta.refs import pinned
 from alluvium.merge import progress, skipped
 from alluvium.merge.skipped import Events
 from alluvium.plan.versions import undo
-from alluvium.plan.versions.batches import merged_by
-from alluvium.plan.versions.commit import Commit, noted
 from alluvium.plan.versions.undo import Done, Undone
 from alluvium.publish import publish
-
-_NOTES = (marks.MERGE_FIGURES, marks.PURGE_NOTE, marks.RESTORE_NOTE)
 
 
 @dataclass(frozen=True)
@@ -312,7 +308,8 @@ def _version_before(
     if found is not None and found >= 0:
         return found, read
     # What a killed command had undone already is to be completed.
-    if found is None and batch in (one.before_batch for one in read):
+    notes = (one.note(marks.RESTORE_NOTE) or {} for one in read)
+    if found is None and batch in (note.get("before_batch") for note in notes):
         return table_log.version, read
     came = _merged(subject, table_log.snapshot)
     if came >= max(batch, 0):
@@ -359,24 +356,9 @@ def _done(table_log: TableLog, first: int, last: int) -> list[Done]:
     if first > last:
         return []
     read = table_log.read(first, last)
-    versions = read.actions["version"].to_pylist()
-    changes = read.actions["is_change"].to_pylist()
-    changing = {version for version, is_change in zip(versions, changes, strict=True) if is_change}
-    return [_said(one, set(versions), changing) for one in read.commits]
-
-
-def _said(commit: Commit, naming: set[int], changing: set[int]) -> Done:
-    info = {"userMetadata": commit.message}
-    notes = (key for key in _NOTES if noted(info, key) is not None)
-    return Done(
-        version=commit.version,
-        operation=commit.operation,
-        author=commit.author,
-        batches={model: number for model, number in merged_by(commit).items() if number >= 0},
-        changes_rows=commit.version in changing,
-        has_files=commit.version in naming,
-        notes=frozenset(notes),
-        restored=commit.restored,
-        before_batch=(noted(info, marks.RESTORE_NOTE) or {}).get("before_batch"),
-        sets_progress=bool(commit.transactions),
-    )
+    changes = read.actions.filter(read.actions["is_change"])
+    naming, changing = (set(one["version"].to_pylist()) for one in (read.actions, changes))
+    return [
+        Done(one.version, one.lines, one.version in changing, one.version in naming)
+        for one in read.commits
+    ]

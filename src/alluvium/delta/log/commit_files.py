@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,12 +12,12 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta.handles import DeltaLog, DeltaSnapshot
+from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.internals import HISTORY
 from alluvium.delta.log import log
 from alluvium.engine import jvm
 from alluvium.paths import Place
-from alluvium.plan.versions.commit import Commit, commit_info, commit_of, id_of
+from alluvium.plan.versions.commit import Commit
 from alluvium.plan.versions.snapshots import ACTIONS
 
 # What `commits` reads of a line of the log.
@@ -55,7 +54,7 @@ _COLUMNS = (
     "coalesce(add.size, remove.size) as bytes",
     "coalesce(add.dataChange, remove.dataChange, false) as is_change",
     "false as is_older",
-    "commitInfo as info",
+    "commitInfo",
     "txn",
 )
 _SAYS_SOMETHING = " or ".join(
@@ -250,28 +249,11 @@ def _parted(lines: pa.Table) -> Commits:
     """Lines of commits as what each says of itself, and what they say of files."""
     is_file = pc.is_valid(lines["path"])
     actions = lines.filter(is_file).select(ACTIONS.names).cast(ACTIONS)
-    of_commit: dict[int, dict[str, Any]] = {
-        version: {} for version in pc.unique(lines["version"]).to_pylist()
+    # A line without an action for those that say nothing else: they are there.
+    said: dict[int, list[dict[str, Any]]] = {
+        version: [{}] for version in pc.unique(lines["version"]).to_pylist()
     }
-    others = lines.filter(pc.invert(is_file)).select(["version", "info", "txn"])
+    others = lines.filter(pc.invert(is_file)).select(["version", "commitInfo", "txn"])
     for line in others.to_pylist():
-        found = of_commit[line["version"]]
-        if line["txn"] is not None:
-            found.setdefault("transactions", {})[line["txn"]["appId"]] = line["txn"]["version"]
-        if line["info"] is not None:
-            found["info"] = line["info"]
-    return Commits(
-        [commit_of(version, found) for version, found in sorted(of_commit.items())], actions
-    )
-
-
-def commit_id(session: SparkSession, table_log: DeltaLog, version: int) -> str | None:
-    """The commit's id, from its file alone; None where the log has the file no more."""
-    lines = log.commit_if_there(session, table_log, version)
-    if lines is None:
-        return None
-    first = str(lines.head()) if lines.nonEmpty() else "{}"
-    if "commitInfo" not in json.loads(first):
-        # Other engines may write it behind the files.
-        first = next((line for line in jvm.texts(lines) if line.startswith('{"commitInfo"')), "{}")
-    return id_of(version, commit_info(first))
+        said[line.pop("version")].append(line)
+    return Commits([Commit(*one) for one in sorted(said.items())], actions)

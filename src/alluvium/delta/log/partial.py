@@ -6,7 +6,6 @@ replaces the table ends it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.log import committing, log
 from alluvium.delta.log.heads import is_undone
 from alluvium.delta.log.log import TableVersion
-from alluvium.plan.versions.commit import commit_info, noted
+from alluvium.plan.versions.commit import OF_FILES
 
 # By what an application id ends with, the flag. Of a table that had no row: what whole builds bring
 # later is all of it.
@@ -112,13 +111,10 @@ def _first_written(session: SparkSession, snapshot: DeltaSnapshot, after: int) -
 
     What our operations delete from a hook goes whatever the flag is.
     """
-    first, version = None, int(snapshot.version())
-    for lines in log.commits_of(session, snapshot, after):
-        actions = [json.loads(line) for line in lines or ()]
-        files = [one.get("add") or one.get("remove") or {} for one in actions]
-        info = commit_info(lines[0]) if lines else {}
-        is_purge = noted(info, marks.PURGE_NOTE) is not None
-        if any(one.get("dataChange") for one in files) and not is_purge:
-            first = version
-        version -= 1
-    return first
+    writing = (
+        commit.version
+        for commit in log.commits_of(session, snapshot, after)
+        if commit.note(marks.PURGE_NOTE) is None
+        and any(file.get("dataChange") for _, file in commit.actions(*OF_FILES))
+    )
+    return min(writing, default=None)

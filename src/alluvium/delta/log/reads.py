@@ -17,7 +17,6 @@ from alluvium.delta.log import committing, log
 from alluvium.engine import jvm
 from alluvium.plan import reuse
 from alluvium.plan.reuse import Record, TableState
-from alluvium.plan.versions.commit import commit_info, id_of
 
 _CLASS = "alluvium.Reads"
 # Of a process, or of the statement before: no result hangs on them.
@@ -124,7 +123,7 @@ def noted(session: SparkSession, table: str) -> Record | str:
     Raises ValueError or AnalysisException where no Delta table has the name.
     """
     snapshot = _snapshot(session, table)
-    return reuse.in_log(int(snapshot.version()), log.commits_of(session, snapshot))
+    return reuse.in_log(log.commits_of(session, snapshot))
 
 
 def note(
@@ -188,7 +187,4 @@ def _in_catalog(session: SparkSession, name: str) -> Any:
 
 def _state(session: SparkSession, table_log: DeltaLog, table_id: str, version: int) -> TableState:
     """A version of a table; its commit is empty where the log no longer has that."""
-    lines = log.commit_if_there(session, table_log, version)
-    head = lines.head() if lines is not None and lines.nonEmpty() else None
-    commit = "" if head is None else id_of(version, commit_info(head))
-    return TableState(table_id, version, commit)
+    return TableState(table_id, version, log.commit_of(session, table_log, version).id or "")

@@ -8,7 +8,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from alluvium.delta.log import log
-from alluvium.delta.log.commit_files import commit_id
 from alluvium.delta.log.states import metadata_action
 
 
@@ -57,7 +56,7 @@ class TableSnapshot:
 
     def commit_id(self, version: int) -> str | None:
         """The id of a commit of the table; None where its log has the commit no more."""
-        return commit_id(self._session, self.delta.deltaLog(), version)
+        return log.commit_of(self._session, self.delta.deltaLog(), version).id
 
     @property
     def files(self) -> int:

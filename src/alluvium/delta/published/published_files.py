@@ -19,9 +19,8 @@ from alluvium.delta.files import footers
 from alluvium.delta.handles import DeltaFile, DeltaVector
 from alluvium.delta.internals import VECTORS_FEATURE
 from alluvium.delta.log import committing, log
-from alluvium.delta.log.commit_files import commit_id
 from alluvium.delta.log.committing import edited, fields
-from alluvium.delta.log.heads import Written, head_of, is_held, written
+from alluvium.delta.log.heads import head_of, is_held
 from alluvium.delta.log.log import TableVersion
 from alluvium.delta.log.states import (
     FEW,
@@ -39,6 +38,8 @@ from alluvium.delta.published.inline_vectors import IN_FILES, in_files
 from alluvium.engine import jvm
 from alluvium.names import among
 from alluvium.paths import Place
+from alluvium.plan.versions.batches import is_foreign, published_of
+from alluvium.plan.versions.commit import Commit
 from alluvium.plan.versions.steps import Entry, Move, Steps, steps
 
 
@@ -186,15 +187,14 @@ class PublishedFiles(jvm.SessionCopy):
         if not 0 <= number <= FEW or not self._is_ours():
             return None
         found = _Changed()
-        commits = islice(log.commits_of(self.session, self._source), number)
+        since = log.commits_of(self.session, self._source, head.version, oldest_first=True)
         # In their order: what came and went again came first.
-        for lines in reversed(list(commits)):
-            if lines is None:
+        for commit in since:
+            if commit.is_gone:
                 return None
-            read = list(map(json.loads, lines))
             removed, added = (
-                {self._absolute(one[kind]["path"]): one[kind] for one in read if kind in one}
-                for kind in ("remove", "add")
+                {self._absolute(file["path"]): file for file in files}
+                for files in (commit.removed, commit.added)
             )
             found.written |= {path: file["path"] for path, file in (removed | added).items()}
             found.fresh |= added.keys()
@@ -211,8 +211,7 @@ class PublishedFiles(jvm.SessionCopy):
 
         Then files that stay hide other rows than before.
         """
-        notes = (one.note for one in self.commits())
-        last = next((note for note in notes if "version" in note), {})
+        last = next(filter(None, map(published_of, self.commits())), {})
         return bool(last.get("hides", self._asked) != self._asked)
 
     def _absolute(self, path: str) -> str:
@@ -247,8 +246,9 @@ class PublishedFiles(jvm.SessionCopy):
         newest one says that no vector stands in the log.
         """
         commits = islice(self.commits(), FEW)
-        for version, (note, is_foreign) in zip(range(self.shown, -1, -1), commits, strict=False):
-            if is_foreign or (note and note.get("base") != version - 1):
+        for commit in commits:
+            note = commit.note(marks.PUBLISH_NOTE) or {}
+            if is_foreign(commit) or (note and note.get("base") != commit.version - 1):
                 return False
             if "version" in note:
                 # Elsewhere since, the source has its files under other names.
@@ -256,16 +256,16 @@ class PublishedFiles(jvm.SessionCopy):
                 return bool(here and note.get("vectors") == IN_FILES and self.has_head(note))
         return False
 
-    def commits(self) -> Iterator[Written]:
-        """The commits of the published table, newest first, that its log still has."""
-        return written(self.session, self._snapshot)
+    def commits(self) -> Iterator[Commit]:
+        """The commits of the published table, newest first."""
+        return log.commits_of(self.session, self._snapshot)
 
     def commit_of(self, version: int) -> str | None:
         """What tells a commit of the source from another one that has its number later.
 
         None where the log does not have it. After a backup numbers are given twice.
         """
-        return commit_id(self.session, self._source.deltaLog(), version)
+        return log.commit_of(self.session, self._source.deltaLog(), version).id
 
     def has_head(self, note: Mapping[str, Any]) -> bool | None:
         """Whether the source has the version that a publish noted, by its commit too.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from functools import cached_property
@@ -152,14 +151,3 @@ class SettingBack(jvm.SessionCopy):
 
 def _vector() -> Column:
     return F.coalesce(F.to_json(F.col("deletionVector")), F.lit(""))
-
-
-def touched(lines: list[str]) -> set[str]:
-    """The paths of the files that a commit adds, or gives another deletion vector."""
-    actions = [json.loads(line) for line in lines]
-    added = {one["add"]["path"] for one in actions if "add" in one}
-    # A commit that takes nothing and changes no row gives files new tags or statistics.
-    is_label = not any("remove" in one for one in actions) and not any(
-        one["add"].get("dataChange", True) for one in actions if "add" in one
-    )
-    return set() if is_label else added

@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 
 from alluvium import marks
 from alluvium.delta.log import committing, log
-from alluvium.delta.log.commit_files import commit_id
 from alluvium.delta.log.states import State
 from alluvium.delta.refs import cloning, dependents, pinned, unregistered
 from alluvium.delta.refs.dependents import Dependent
@@ -85,7 +84,7 @@ class Making(jvm.SessionCopy):
         self.version = int(self._snapshot.version())
         self._table, self._began = table, began
         self._properties = {_LOG_LIVES: _FOREVER} if kind == "branch" else {}
-        commit = commit_id(session, of, self.version)
+        commit = log.commit_of(session, of, self.version).id
         self._ref = Ref(kind, name, "", table, self.version, message, author, None, commit)
         self.is_committed = self.is_registered = self.has_begun = False
 

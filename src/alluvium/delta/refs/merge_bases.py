@@ -9,7 +9,6 @@ from pyspark.sql import SparkSession
 from alluvium import marks
 from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.log import log
-from alluvium.plan.versions.commit import commit_info, noted
 
 
 def app_of(first_id: str, table_id: str) -> str:
@@ -45,11 +44,11 @@ def snapshots(session: SparkSession, newest: DeltaSnapshot) -> list[DeltaSnapsho
     if not any(app.startswith(marks.BRANCH) for app in log.numbers(newest)[1]):
         return []
     table_log = newest.deltaLog()
-    lines = log.commit_if_there(session, table_log, 0)
-    if lines is None:  # it cannot be merged any more
+    commit = log.commit_of(session, table_log, 0)
+    if commit.is_gone:  # it cannot be merged any more
         return []
     first = log.snapshot_at(session, table_log, 0)
-    note = noted(commit_info(str(lines.head())), marks.REF_NOTE) or {}
+    note = commit.note(marks.REF_NOTE) or {}
     origin, merged = str(note.get("table")), None
     if session.catalog.tableExists(origin):
         merged = merged_last(log.state(session, origin), str(first.metadata().id()))

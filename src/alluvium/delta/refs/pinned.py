@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from itertools import islice
 from typing import Any
 from uuid import uuid4
 
@@ -153,17 +152,15 @@ def old_files(session: SparkSession, snapshot: DeltaSnapshot) -> list[str]:
     Those that it names are there, and nothing deletes them. Told by the commits since, which is
     quicker than by two states: with what came and went since.
     """
-    newest = log.newest_of(session, snapshot.deltaLog())
-    number = int(newest.version()) - int(snapshot.version())
-    if number > FEW:
+    newest, version = log.newest_of(session, snapshot.deltaLog()), int(snapshot.version())
+    if int(newest.version()) - version > FEW:
         return _exactly(session, snapshot)
-    removed = set[_Name]()
-    for lines in islice(log.commits_of(session, newest), number):
-        if lines is None:
-            return _exactly(session, snapshot)
-        files = (json.loads(line).get("remove") for line in lines)
-        removed |= {_name(file) for file in files if file}
-    return _absolute(session, snapshot, removed)
+    since = list(log.commits_of(session, newest, version))
+    if any(commit.is_gone for commit in since):
+        return _exactly(session, snapshot)
+    return _absolute(
+        session, snapshot, {_name(file) for commit in since for file in commit.removed}
+    )
 
 
 def lost(session: SparkSession, snapshot: DeltaSnapshot, old: Sequence[str]) -> list[str]:

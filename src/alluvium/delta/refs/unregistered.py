@@ -60,8 +60,7 @@ def look(session: SparkSession, location: str) -> Unregistered | None:
     if version < 0:
         return None
     table_id, transactions = log.numbers(snapshot)
-    at = log.last_commit(session, table).get("timestamp")
-    written_at = None if at is None else dt.datetime.fromtimestamp(at / 1000, dt.UTC)
+    written_at = log.commit_of(session, snapshot.deltaLog(), version).at
     return Unregistered(location, table_id, version, written_at, transactions)
 
 

@@ -16,11 +16,12 @@ from pyspark.errors import PySparkException
 
 from alluvium.delta.log import log
 from alluvium.delta.log import partial as parts
-from alluvium.delta.log.heads import head_of, shown_since
+from alluvium.delta.log.heads import head_of
 from alluvium.delta.log.log import TableVersion
 from alluvium.plan import published_models
 from alluvium.plan.graph import is_in_files, name_of
 from alluvium.plan.status.table import FailedAudit
+from alluvium.plan.versions.batches import shown_since
 from dbt.adapters.alluvium import audit, held_back, noting, told
 from dbt.adapters.alluvium.held_back import HeldBack, Shown
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
@@ -133,7 +134,7 @@ class HoldingBack(SessionAdapter):
             head = head_of(snapshot)
             if head is None:
                 return Shown(name_of(node))
-            since = shown_since(session, snapshot)
+            since = shown_since(log.commits_of(session, snapshot))
         except (PySparkException, Py4JError):
             return None
         return Shown(name_of(node), head.version, since, head.table_id == tested.table_id)
