@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from alluvium import marks
 from alluvium.delta.log import log, partial
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.plan.versions.batches import app_id as app_id
 
 # Commits that make a table of a query, and those that leave its rows alone.
@@ -63,9 +64,10 @@ def has_begun(session: SparkSession, table: str) -> bool:
 
     Where its first merge failed or was killed, nothing did.
     """
-    if int(log.snapshot_of(session, table).numOfFiles()):
+    now = TableSnapshot.of(session, table)
+    if now.files:
         return True
-    for commit in log.newest_first(session, table):
+    for commit in now.commits():
         operation = str(commit.operation)
         if operation.startswith(_MADE):
             return False

@@ -16,7 +16,6 @@ from pyspark.sql import SparkSession
 from alluvium import marks
 from alluvium.delta.log import log
 from alluvium.delta.log.concurrency_errors import OTHER_ROWS, OTHER_TABLE
-from alluvium.delta.log.heads import shown_by
 from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.published.published import Moved, Publisher, mistakes_of
 from alluvium.delta.refs import pinned
@@ -110,7 +109,7 @@ def publish(
     if mistakes := [*of_source, *properties.own_mistakes(own)]:
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     if dry_run and not is_there:
-        now = TableSnapshot(session, source)
+        now = TableSnapshot.of(session, source)
         shows, seconds = now.version if version is None else version, time.monotonic() - started
         return Published(shows, 0, now.files, 0, seconds, shows, is_dry_run=True)
     if not is_there:
@@ -119,7 +118,7 @@ def publish(
     publisher = at(version)
     _refuse(publisher, source, target)
     note = _with_batch(publisher, note)
-    shows, showed = publisher.version, publisher.shown
+    shows, showed = publisher.source.version, publisher.shown
     moved = Moved(showed, 0, 0)
     if stays := _stays(publisher, table_id, ends_hold):
         if publisher.head is None:
@@ -143,7 +142,7 @@ def publish(
         moved.files_added,
         moved.files_removed,
         time.monotonic() - started,
-        publisher.version,
+        publisher.source.version,
         stays,
         publisher.is_held and ends_hold,
         dry_run,
@@ -162,7 +161,7 @@ def _refuse(publisher: Publisher, source: str, target: str) -> None:
 
 def _with_batch(publisher: Publisher, note: Mapping[str, Any]) -> Mapping[str, Any]:
     """The note, with the newest merged batch of its `candidate`."""
-    of_source, numbers = publisher.numbers
+    of_source, numbers = publisher.source.numbers
     batch = numbers.get(f"{marks.MERGED_THROUGH}{note.get('candidate')}/{of_source}")
     return note if batch is None else {**note, "batch": batch}
 
@@ -188,11 +187,11 @@ def _take_back(
         # Readers saw it: it stays unless it is known to be undone.
         back = None if publisher.undid(before.version) else before.version
     last = at(back)
-    if last.head != log.TableVersion(publisher.table_id, publisher.version):
+    if last.head != log.TableVersion(publisher.source.table_id, publisher.source.version):
         # Others have published since, who look at this too.
-        return last.version if last.head is None else last.head.version, moved
+        return (last.head or last.source).version, moved
     with _alone(publisher.session, target):
-        return last.version, last.publish(note)
+        return last.source.version, last.publish(note)
 
 
 def _publisher(
@@ -226,14 +225,14 @@ def _stays(publisher: Publisher, table_id: str | None, ends_hold: bool) -> str:
     shown, for it passed its tests, and a writer that is faster than they may not stop that for
     ever. What was undone is not, nor what is older than readers see, nor what is not whole.
     """
-    before = publisher.head
-    if table_id not in (None, publisher.table_id):
+    before, now = publisher.head, publisher.source
+    if table_id not in (None, now.table_id):
         return "the table was dropped and made again since"
     if before is not None and publisher.is_held and not ends_hold:
         return f"a checkout holds version {before.version:,}"
-    if before is not None and before.version > publisher.version and publisher.is_of_source(before):
+    if before is not None and before.version > now.version and publisher.is_of_source(before):
         return f"version {before.version:,} is already"
-    if not publisher.may_show(publisher.version):
+    if not publisher.may_show(now.version):
         return f"{_RESTORED} since"
     # Of the newest version nobody deletes a file.
     missing = [] if publisher.is_newest else publisher.missing()
@@ -280,7 +279,7 @@ def checkout(
     """
     is_there = session.catalog.tableExists(target)
     publisher = _publisher(session, source, target, version, None, hides) if is_there else None
-    before = publisher and publisher.head
+    before = None if publisher is None else publisher.head
     if publisher is None or before is None:
         raise ValueError(f"{target}: nothing is published yet; accepted: a published model")
     if instead_of not in (None, before):
@@ -301,7 +300,7 @@ def checkout(
         with _alone(session, target):
             back = Publisher(session, source, target, before.version, hides=hides)
             shows = "what others published since"
-            if back.head == log.TableVersion(publisher.table_id, version):
+            if back.head == log.TableVersion(publisher.source.table_id, version):
                 back.publish({"checkout": True}, was_held)
                 shows = f"version {before.version} again"
         raise ValueError(
@@ -321,4 +320,4 @@ def head(session: SparkSession, target: str) -> log.TableVersion | None:
     """What a published table shows; None where there is none, or nothing was published yet."""
     if not session.catalog.tableExists(target):
         return None
-    return shown_by(session, target)
+    return TableSnapshot.of(session, target).head

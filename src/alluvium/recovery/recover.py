@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta.log import heads, log
+from alluvium.delta.log import log
 from alluvium.delta.log.log_folder import LogFolder
 from alluvium.delta.published.inline_vectors import InlineVectors
 from alluvium.delta.published.published import Publisher
@@ -143,7 +143,7 @@ class Recovery:
         if repair.lost is not None:
             note = f"alluvium.recover: lost {lost}; their files of the log are in {aside}"
             # A commit that changes nothing, and says what happened.
-            SettingBack(self._session, state.snapshot, state.snapshot).commit(note)
+            SettingBack(state.snapshot, state.snapshot).commit(note)
 
     def _reads(self, table: Table, repair: Repair) -> bool:
         """Whether Delta reads the log as it is, and finds what it would find afterwards."""
@@ -187,14 +187,14 @@ class Recovery:
         self._moved[table.name] = version
         if self._does:
             message = f"alluvium.recover: back to version {version}; {number} cannot be read"
-            SettingBack(self._session, state.snapshot, whole.snapshot).commit(message)
+            SettingBack(state.snapshot, whole.snapshot).commit(message)
         if table.checkpoint is not None:
             yield from self._begin_again(table, "what it read is read again")
 
     def _without(self, table: Table, state: NeededFiles, bad: set[str]) -> NeededFiles | None:
         """The newest version all of whose files can be read; None where there is none."""
         left = set(bad)
-        for commit in log.commits_of(self._session, state.snapshot):
+        for commit in state.snapshot.commits():
             left -= touched(commit)
             if commit.is_gone or left or not commit.version:
                 continue
@@ -215,7 +215,7 @@ class Recovery:
         number = counted(state.in_log, "deletion vector")
         yield self._told("puts", f"{number} of its log into files, so that VACUUM can read them")
         if self._does:
-            InlineVectors(self._session, state.snapshot).mend(lambda base: _noted(table, base))
+            InlineVectors(state.snapshot).mend(lambda base: _noted(table, base))
 
     # Where files lie ---------------------------------------------------------------------------
 
@@ -272,7 +272,7 @@ class Recovery:
 
     def _of_published(self, table: Table, candidate: Table) -> Iterator[str]:
         state = NeededFiles(self._session, table.place)
-        head = heads.head_of(state.snapshot)
+        head = state.snapshot.head
         if head is None:
             return
         places = self._new_places(state)

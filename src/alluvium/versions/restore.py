@@ -13,8 +13,8 @@ from alluvium import marks
 from alluvium.delta.log import committing, log
 from alluvium.delta.log.commit_files import TableLog
 from alluvium.delta.log.concurrency_errors import OTHER_ROWS, OTHER_TABLE
-from alluvium.delta.log.heads import is_undone, shown_and_held
 from alluvium.delta.log.log import TableVersion
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.published.setting_back import SettingBack
 from alluvium.delta.refs import pinned
 from alluvium.merge import progress, skipped
@@ -112,7 +112,7 @@ def restore(
     else:
         then, done = version, _done(table_log, version + 1, table_log.version)
     was = table_log.at(then)
-    way = SettingBack(session, table_log.snapshot, was)
+    way = SettingBack(table_log.snapshot, was)
     if before_batch is not None:
         _refuse_batch(subject, before_batch, _merged(subject, was), done)
     found = undo.undone([one for one in done if one.version > then], then)
@@ -198,8 +198,7 @@ def _commit(
         ) from error
     if way.comes and (why := pinned.endangered(session, table_log.folder, way.missing)):
         raise ValueError(
-            f"{table_log.name}: version {then:,}: {why}."
-            f" {_forward(session, table_log, made, marked)}"
+            f"{table_log.name}: version {then:,}: {why}. {_forward(table_log, made, marked)}"
         )
     return made
 
@@ -223,7 +222,7 @@ def _follow(
     Returns `moved` and `unknown` of `Restored`.
     """
     # Behind the commit others may have published what came after it.
-    newest = table_log.snapshot if made is None else table_log.newest()
+    newest = table_log.snapshot if made is None else table_log.snapshot.newest()
     at = table_log.version if made is None else made
     moved, unknown = [], []
     for one, head, is_held, undone_there in _showing(session, newest, shown, due):
@@ -244,11 +243,9 @@ def _follow(
     return moved, unknown
 
 
-def _forward(
-    session: SparkSession, table_log: TableLog, made: int, marked: Mapping[str, int]
-) -> str:
+def _forward(table_log: TableLog, made: int, marked: Mapping[str, int]) -> str:
     """Take a restore back whose files a vacuum may delete; what a message says then."""
-    forward = SettingBack(session, table_log.at(made), table_log.snapshot)
+    forward = SettingBack(table_log.at(made), table_log.snapshot)
     try:
         forward.commit("{}", {app: 1 - on for app, on in marked.items()})
     except (*OTHER_ROWS, *OTHER_TABLE):
@@ -320,9 +317,9 @@ def _version_before(
     )
 
 
-def _merged(subject: Subject, snapshot: Any) -> int:
+def _merged(subject: Subject, snapshot: TableSnapshot) -> int:
     """The newest batch that a version holds, whoever merged it; -1 before the first."""
-    table_id, numbers = log.numbers(snapshot)
+    table_id, numbers = snapshot.numbers
     return numbers.get(progress.app_id(subject.model, table_id), -1)
 
 
@@ -336,18 +333,18 @@ def _came_along(subject: Subject, batch: int, came: int) -> str:
 
 
 def _showing(
-    session: SparkSession, newest: Any, shown: Sequence[Shown], then: int | None
+    session: SparkSession, newest: TableSnapshot, shown: Sequence[Shown], then: int | None
 ) -> Iterator[tuple[Shown, TableVersion, bool, bool | None]]:
     """What published tables show, whether a checkout holds it, and whether it is undone.
 
-    newest: snapshot of the table; then: the version that it is yet to go back to.
+    newest: of the table; then: the version that it is yet to go back to.
     """
     for one in shown:
         if session.catalog.tableExists(one.table):
-            head, is_held = shown_and_held(session, one.table)
-            if head is not None:
+            now = TableSnapshot.of(session, one.table)
+            if (head := now.head) is not None:
                 goes = then is not None and head.version > then
-                yield one, head, is_held, goes or is_undone(session, newest, head.version)
+                yield one, head, now.is_held, goes or newest.is_undone(head.version)
 
 
 def _done(table_log: TableLog, first: int, last: int) -> list[Done]:

@@ -105,7 +105,7 @@ def written(session: SparkSession, table: str, version: int | None, window: Wind
     """What the commit of an overwritten window did."""
     if version is None:
         return Written(0)
-    metrics = log.commit_of(session, log.delta_log(session, table), version).metrics
+    metrics = log.commit(session, table, version).metrics
 
     def figure(name: str) -> int | None:
         return int(metrics[name]) if name in metrics else None

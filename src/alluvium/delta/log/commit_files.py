@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.internals import HISTORY
 from alluvium.delta.log import log
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.engine import jvm
 from alluvium.paths import Place
 from alluvium.plan.versions.commit import Commit
@@ -131,8 +131,8 @@ class TableLog:
 
     Attributes:
         name: the table's, as SQL writes it.
-        snapshot: Delta's, of the newest version.
-        version: the newest.
+        snapshot: the newest version.
+        version: its number.
 
     Raises:
         ValueError: there is not a Delta table of this name.
@@ -140,34 +140,26 @@ class TableLog:
 
     def __init__(self, session: SparkSession, table: str) -> None:
         self._session, self.name = session, table
-        self.snapshot = log.snapshot_of(session, table)
-        self._log = self.snapshot.deltaLog()
-        self.version = int(self.snapshot.version())
+        self.snapshot = TableSnapshot.of(session, table)
+        self._log = self.snapshot.delta.deltaLog()
+        self.version = self.snapshot.version
         if self.version < 0:
             raise ValueError(f"{table} is not a Delta table; accepted: file_format delta")
-        # The table's, as `log.qualified`.
-        self.folder = log.qualified(self._log)
+        self.folder = self.snapshot.folder
         self._place = Place.of(self.folder)
 
-    def at(self, version: int) -> DeltaSnapshot:
-        """Delta's snapshot of a version, which may have come since.
+    def at(self, version: int) -> TableSnapshot:
+        """A version, which may have come since.
 
         Raises ValueError where there is no such version; it says which ones there are.
         """
-        newest = self.snapshot if version <= self.version else self.newest()
-        return log.earlier(self._session, newest, version, self.name)
-
-    def newest(self) -> DeltaSnapshot:
-        """Delta's snapshot of the newest version by now, which may be a later one."""
-        return log.newest_of(self._session, self._log)
-
-    def table_id(self, version: int) -> str:
-        """The id of the table's metadata in a version."""
-        return str(self.at(version).metadata().id())
+        newest = self.snapshot if version <= self.version else self.snapshot.newest()
+        found = log.earlier(self._session, newest.delta, version, self.name)
+        return TableSnapshot(self._session, found)
 
     def files(self) -> int | None:
         """Number of files of the newest version, as Delta wrote it beside the commit, if it did."""
-        found = self.snapshot.checksumOpt()
+        found = self.snapshot.delta.checksumOpt()
         return int(found.get().numFiles()) if found.isDefined() else None
 
     def earliest(self) -> int:
@@ -227,7 +219,7 @@ class TableLog:
 
     def state(self, version: int) -> pa.Table:
         """The files of a version as if it had added them: columns as `snapshots.ACTIONS`."""
-        files = DataFrame(self.at(version).allFiles().toDF(), self._session).selectExpr(
+        files = DataFrame(self.at(version).delta.allFiles().toDF(), self._session).selectExpr(
             f"bigint({version}) as version",
             "path",
             "true as is_add",

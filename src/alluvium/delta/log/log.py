@@ -165,6 +165,12 @@ def metadata_of(snapshot: DeltaSnapshot) -> Metadata:
     return Metadata(str(found.id()), schema_of(snapshot), partitions)
 
 
+def metadata_action(snapshot: DeltaSnapshot) -> dict[str, Any]:
+    """The `metaData` action of a version, as its line of the log has it."""
+    found: dict[str, Any] = json.loads(snapshot.metadata().json())["metaData"]
+    return found
+
+
 def schema_of(snapshot: DeltaSnapshot) -> StructType:
     """The columns of a version."""
     return StructType.fromJson(json.loads(snapshot.metadata().schema().json()))
@@ -197,6 +203,11 @@ def numbers(snapshot: DeltaSnapshot) -> tuple[str, dict[str, int]]:
     """Table id, and the newest version of each application's `txn` action."""
     found = checksums.all_transactions(snapshot)
     return str(snapshot.metadata().id()), {a.appId(): int(a.version()) for a in found}
+
+
+def commit(session: SparkSession, table: str, version: int) -> Commit:
+    """A commit of a table."""
+    return commit_of(session, delta_log(session, table), version)
 
 
 def last_commit(session: SparkSession, table: str) -> Commit:
@@ -238,8 +249,8 @@ def commits_of(
     """
     table_log, versions = snapshot.deltaLog(), range(after + 1, int(snapshot.version()) + 1)
     for version in versions if oldest_first else reversed(versions):
-        yield (commit := commit_of(session, table_log, version))
-        if commit.is_gone:
+        yield (found := commit_of(session, table_log, version))
+        if found.is_gone:
             return
 
 

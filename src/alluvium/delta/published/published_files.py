@@ -20,8 +20,8 @@ from alluvium.delta.handles import DeltaFile, DeltaVector
 from alluvium.delta.internals import VECTORS_FEATURE
 from alluvium.delta.log import committing, log
 from alluvium.delta.log.committing import edited, fields
-from alluvium.delta.log.heads import head_of, is_held
 from alluvium.delta.log.log import TableVersion
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.log.states import (
     FEW,
     TOMBSTONE,
@@ -94,41 +94,26 @@ class PublishedFiles(jvm.SessionCopy):
     ) -> None:
         super().__init__(session)
         with self.active():
-            self._newest = self._source = log.snapshot_of(session, source)
-            if version is not None and version != self._source.version():
-                self._source = log.snapshot_at(session, self._source.deltaLog(), version)
+            self._newest = self.source = TableSnapshot.of(session, source)
+            if version is not None:
+                self.source = self._newest.at(version)
             self._snapshot = log.snapshot_of(session, target)
             self._log = self._snapshot.deltaLog()
         # Row numbers come from Parquet; a table without vectors shows none of them.
         feature = self._internal(VECTORS_FEATURE)
-        has_vectors = bool(self._source.protocol().isFeatureSupported(feature))
+        has_vectors = bool(self.source.delta.protocol().isFeatureSupported(feature))
         self.set("spark.databricks.delta.deletionVectors.useMetadataRowIndex", has_vectors)
-        self.head = head_of(self._snapshot)
+        shown = TableSnapshot(session, self._snapshot)
+        self.head, self.is_held = shown.head, shown.is_held
         self._again = again
         self._asked = hides
-        self._hides = hides and among(TOMBSTONE, self._source.metadata().schema().fieldNames())
+        self._hides = hides and among(TOMBSTONE, self.source.schema.names)
         # Version of the published table of which what differs is known.
-        self._compared = int(self._snapshot.version())
+        self._compared = shown.version
         self._known: dict[str, dict[str, Any]] = {"source": {}, "published": {}}
-        self.is_held = is_held(self._snapshot)
-        self._root = log.qualified(self._source.deltaLog())
+        self._root = self.source.folder
         # As vectors of its folder begin.
         self._below = f"{Place.of(self._root).uri.rstrip('/')}/"
-
-    @property
-    def version(self) -> int:
-        """Of the source."""
-        return int(self._source.version())
-
-    @property
-    def table_id(self) -> str:
-        """Of the source."""
-        return str(self._source.metadata().id())
-
-    @property
-    def numbers(self) -> tuple[str, dict[str, int]]:
-        """Of the source: see `log.numbers`."""
-        return log.numbers(self._source)
 
     @property
     def shown(self) -> int:
@@ -138,13 +123,12 @@ class PublishedFiles(jvm.SessionCopy):
     def is_of_source(self, head: TableVersion) -> bool:
         """Whether a version that is published is one of the source's log: it may have another id
         since the table was replaced."""
-        if head.table_id == self.table_id:
+        if head.table_id == self.source.table_id:
             return True
         try:
-            there = log.snapshot_at(self.session, self._source.deltaLog(), head.version)
+            return self.source.at(head.version).table_id == head.table_id
         except (Py4JJavaError, PySparkException):  # the log has that version no more
             return False
-        return str(there.metadata().id()) == head.table_id
 
     # What differs ---------------------------------------------------------------------------
 
@@ -179,15 +163,15 @@ class PublishedFiles(jvm.SessionCopy):
         published one.
         """
         head = self.head
-        if self._again is not None or head is None or head.table_id != self.table_id:
+        if self._again is not None or head is None or head.table_id != self.source.table_id:
             return None
         if self._is_turned:
             return None
-        number = self.version - head.version
+        number = self.source.version - head.version
         if not 0 <= number <= FEW or not self._is_ours():
             return None
         found = _Changed()
-        since = log.commits_of(self.session, self._source, head.version, oldest_first=True)
+        since = self.source.commits(head.version, oldest_first=True)
         # In their order: what came and went again came first.
         for commit in since:
             if commit.is_gone:
@@ -223,7 +207,7 @@ class PublishedFiles(jvm.SessionCopy):
         for path, file in files.items():
             vector = file.get("deletionVector")
             if vector is not None:
-                vector = absolute_vector(self.session, self._source.deltaLog(), vector)
+                vector = absolute_vector(self.session, self.source.delta.deltaLog(), vector)
             found[path] = self._name(vector)
         return found
 
@@ -260,20 +244,14 @@ class PublishedFiles(jvm.SessionCopy):
         """The commits of the published table, newest first."""
         return log.commits_of(self.session, self._snapshot)
 
-    def commit_of(self, version: int) -> str | None:
-        """What tells a commit of the source from another one that has its number later.
-
-        None where the log does not have it. After a backup numbers are given twice.
-        """
-        return log.commit_of(self.session, self._source.deltaLog(), version).id
-
     def has_head(self, note: Mapping[str, Any]) -> bool | None:
         """Whether the source has the version that a publish noted, by its commit too.
 
         None where a cleanup of its log took that commit.
         """
-        commit = self.commit_of(int(note["version"]))
-        if commit is None and note["version"] <= int(self._newest.version()):
+        # After a backup numbers are given twice.
+        commit = self.source.commit(int(note["version"])).id
+        if commit is None and note["version"] <= self._newest.version:
             return None
         return commit is not None and commit == note.get("commit")
 
@@ -282,7 +260,7 @@ class PublishedFiles(jvm.SessionCopy):
 
         paths: those that are asked for, where they are few.
         """
-        files = self._source.allFiles()
+        files = self.source.delta.allFiles()
         changed = self._changed
         if changed is not None and changed.written.keys() >= set(paths) and 0 < len(paths) <= FEW:
             names = (changed.written[path] for path in paths)
@@ -331,7 +309,7 @@ class PublishedFiles(jvm.SessionCopy):
             transaction = committing.transaction(self.session, self._snapshot)
             shown = {file.path(): file.deletionVector() for file in replaced}
             for path, vector in tombstones.hidden(
-                self, self._source, transaction, list(found.values()), shown
+                self, self.source.delta, transaction, list(found.values()), shown
             ):
                 file = found.pop(path)
                 if vector is not None:

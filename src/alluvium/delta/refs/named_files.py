@@ -9,12 +9,11 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from alluvium.delta.files import paths
-from alluvium.delta.handles import DeltaSnapshot
-from alluvium.delta.log import log
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.log.states import absolute_files, add_files
 from alluvium.delta.refs import merge_bases
 from alluvium.paths import Place
@@ -23,7 +22,7 @@ from alluvium.paths import Place
 _FILLED = {"size": "coalesce(size, 0L)", "partitionValues": "coalesce(partitionValues, map())"}
 
 
-def named(session: SparkSession, snapshot: DeltaSnapshot) -> pa.Table:
+def named(snapshot: TableSnapshot) -> pa.Table:
     """The data files of a version, and those that were removed within retention.
 
     Returns:
@@ -36,8 +35,9 @@ def named(session: SparkSession, snapshot: DeltaSnapshot) -> pa.Table:
             in the log.
         is_inline: whether it stands there.
     """
-    live = DataFrame(snapshot.allFiles().toDF(), session)
-    gone = DataFrame(snapshot.tombstones().toDF(), session)
+    session, delta = snapshot.session, snapshot.delta
+    live = DataFrame(delta.allFiles().toDF(), session)
+    gone = DataFrame(delta.tombstones().toDF(), session)
     gone = gone.selectExpr(
         *(
             f"{_FILLED.get(one, one if one in gone.columns else 'null')} as {one}"
@@ -54,12 +54,11 @@ def named(session: SparkSession, snapshot: DeltaSnapshot) -> pa.Table:
         )
         for is_live, files in ((1, live), (0, gone))
     ]
-    actions = add_files(session, both[0].unionByName(both[1]), snapshot)
-    root = log.qualified(snapshot.deltaLog())
+    actions = add_files(session, both[0].unionByName(both[1]), delta)
     kind = F.col("deletionVector.storageType")
     vector = F.when(kind == "p", F.col("deletionVector.pathOrInlineDv"))
     return (
-        absolute_files(session, root, actions)
+        absolute_files(session, snapshot.folder, actions)
         .select(
             F.expr("modificationTime = 1").alias("is_live"),
             F.col("tags")["path"].alias("path"),
@@ -74,20 +73,20 @@ def named(session: SparkSession, snapshot: DeltaSnapshot) -> pa.Table:
     )
 
 
-def needed(session: SparkSession, snapshot: DeltaSnapshot) -> pa.ChunkedArray:
+def needed(newest: TableSnapshot) -> pa.ChunkedArray:
     """The files and vectors that `named` tells of the newest version, as `plain`.
 
     Those too that a later merge reads, where the table is one of a branch.
     """
-    return joined([needed_of(named(session, snapshot)), for_merges(session, snapshot)])
+    return joined([needed_of(named(newest)), for_merges(newest)])
 
 
-def for_merges(session: SparkSession, snapshot: DeltaSnapshot) -> pa.ChunkedArray:
+def for_merges(newest: TableSnapshot) -> pa.ChunkedArray:
     """The files and vectors that a later merge of a branch's table reads, as `plain`.
 
-    snapshot: the newest version of any table.
+    newest: of any table.
     """
-    found = [named(session, one) for one in merge_bases.snapshots(session, snapshot)]
+    found = map(named, merge_bases.snapshots(newest))
     return joined([needed_of(one.filter(one["is_live"])) for one in found])
 
 

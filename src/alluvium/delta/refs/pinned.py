@@ -15,8 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta.files.paths import plain
-from alluvium.delta.handles import DeltaLog, DeltaSnapshot
+from alluvium.delta.handles import DeltaLog
 from alluvium.delta.log import log
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.log.states import FEW, absolute_vector
 from alluvium.delta.refs import dependents, named_files
 from alluvium.delta.refs.dependents import Dependent
@@ -82,11 +83,11 @@ def _old(session: SparkSession, table: str, folder: str, others: Iterable[Depend
         needed = [dependents.needed(session, one, folder) for one in (known | found).values()]
         if found.keys() == {one.location for one in dependents.living(session, folder)}:
             break
-    snapshot = log.snapshot_of(session, table)
-    needed.append(named_files.needed(session, snapshot))
+    newest = TableSnapshot.of(session, table)
+    needed.append(named_files.needed(newest))
     chunks = [chunk for one in needed for chunk in one.chunks]
     is_needed = pc.is_in(listed["path"], pa.chunked_array(chunks, pa.string()))
-    is_old = pc.less(listed["modified"], int(snapshot.minFileRetentionTimestamp()))
+    is_old = pc.less(listed["modified"], int(newest.delta.minFileRetentionTimestamp()))
     return listed.filter(pc.and_(is_old, pc.invert(is_needed)))
 
 
@@ -146,28 +147,25 @@ def clones(session: SparkSession, folder: str, tables: Sequence[Dependent]) -> l
     return found
 
 
-def old_files(session: SparkSession, snapshot: DeltaSnapshot) -> list[str]:
+def old_files(snapshot: TableSnapshot) -> list[str]:
     """Files and deletion vectors of a version that the newest one of its table does not name.
 
     Those that it names are there, and nothing deletes them. Told by the commits since, which is
     quicker than by two states: with what came and went since.
     """
-    newest, version = log.newest_of(session, snapshot.deltaLog()), int(snapshot.version())
-    if int(newest.version()) - version > FEW:
-        return _exactly(session, snapshot)
-    since = list(log.commits_of(session, newest, version))
-    if any(commit.is_gone for commit in since):
-        return _exactly(session, snapshot)
-    return _absolute(
-        session, snapshot, {_name(file) for commit in since for file in commit.removed}
-    )
+    newest, version = snapshot.newest(), snapshot.version
+    is_far = newest.version - version > FEW
+    since = [] if is_far else list(newest.commits(version))
+    if is_far or any(commit.is_gone for commit in since):
+        return _exactly(snapshot)
+    return _absolute(snapshot, {_name(file) for commit in since for file in commit.removed})
 
 
-def lost(session: SparkSession, snapshot: DeltaSnapshot, old: Sequence[str]) -> list[str]:
+def lost(snapshot: TableSnapshot, old: Sequence[str]) -> list[str]:
     """Those files that a version needs, and that are gone; old: its `old_files`."""
-    if not gone(session, old):
+    if not gone(snapshot.session, old):
         return []
-    return gone(session, _exactly(session, snapshot))
+    return gone(snapshot.session, _exactly(snapshot))
 
 
 def endangered(
@@ -189,21 +187,19 @@ def needs(lost: Sequence[str]) -> str:
     return f"needs {counted(len(lost), 'file')} that VACUUM deleted, such as {lost[0]}"
 
 
-def _exactly(session: SparkSession, snapshot: DeltaSnapshot) -> list[str]:
+def _exactly(snapshot: TableSnapshot) -> list[str]:
     """`old_files`, without what came and went since."""
-    now = set(_files(session, log.newest_of(session, snapshot.deltaLog())))
-    return _absolute(
-        session, snapshot, (one for one in _files(session, snapshot) if one not in now)
-    )
+    now = set(_files(snapshot.newest()))
+    return _absolute(snapshot, (one for one in _files(snapshot) if one not in now))
 
 
-def _absolute(session: SparkSession, snapshot: DeltaSnapshot, files: Iterable[_Name]) -> list[str]:
-    table_log, found = snapshot.deltaLog(), []
-    root = Place.of(log.qualified(table_log))
+def _absolute(snapshot: TableSnapshot, files: Iterable[_Name]) -> list[str]:
+    table_log, found = snapshot.delta.deltaLog(), []
+    root = Place.of(snapshot.folder)
     for path, vector in files:
         found.append(str(Place.of_uri(path, root)))
         if vector is not None:
-            of_file = absolute_vector(session, table_log, json.loads(vector))
+            of_file = absolute_vector(snapshot.session, table_log, json.loads(vector))
             if of_file.isOnDisk():
                 found.append(str(of_file.absolutePath(table_log.dataPath()).toString()))
     return found
@@ -214,10 +210,10 @@ def _name(file: Mapping[str, Any]) -> _Name:
     return file["path"], None if vector is None else json.dumps(vector)
 
 
-def _files(session: SparkSession, snapshot: DeltaSnapshot) -> list[_Name]:
+def _files(snapshot: TableSnapshot) -> list[_Name]:
     """Of each file of a version."""
     # In one batch: a join of both states in Spark takes longer than the clone itself.
-    files = DataFrame(snapshot.allFiles().toDF(), session)
+    files = DataFrame(snapshot.delta.allFiles().toDF(), snapshot.session)
     found = files.select("path", F.to_json("deletionVector").alias("vector")).toArrow()
     return list(zip(found["path"].to_pylist(), found["vector"].to_pylist(), strict=True))
 
