@@ -170,7 +170,7 @@ class DeltaTable:
             StaleBatchError: it did; the next try begins where the restore left off.
         """
         commits = log.newest_first(self.session, self.name, looked_at)
-        numbers = (number for lines in commits for number in progress.numbers_of(lines or [], app))
+        numbers = (one.transactions.get(app, after) for one in commits)
         back = next((number for number in numbers if number < after), None)
         if back is None:
             return

@@ -16,7 +16,6 @@ from pyspark.sql import SparkSession
 from alluvium import marks
 from alluvium.delta.log import log
 from alluvium.delta.log.concurrency_errors import OTHER_ROWS, OTHER_TABLE
-from alluvium.delta.log.heads import shown_by
 from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.published.published import Moved, Publisher, mistakes_of
 from alluvium.plan.versions import properties
@@ -108,7 +107,7 @@ def publish(
     if mistakes := [*of_source, *properties.own_mistakes(own)]:
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     if dry_run and not is_there:
-        now = TableSnapshot(session, source)
+        now = TableSnapshot.of(session, source)
         shows, seconds = now.version if version is None else version, time.monotonic() - started
         return Published(shows, 0, now.files, 0, seconds, shows, is_dry_run=True)
     if not is_there:
@@ -117,7 +116,7 @@ def publish(
     publisher = at(version)
     seen = _audited(publisher.audit(table_id), source, target)
     note = _with_batch(publisher, note)
-    shows, moved = publisher.version, Moved(publisher.shown, 0, 0)
+    shows, moved = publisher.source.version, Moved(publisher.shown, 0, 0)
     if stays := next(seen.stays(ends_hold=ends_hold), ""):
         if seen.head is None:
             raise RuntimeError(
@@ -141,7 +140,7 @@ def publish(
         moved.files_added,
         moved.files_removed,
         time.monotonic() - started,
-        publisher.version,
+        publisher.source.version,
         stays,
         seen.is_held and ends_hold,
         dry_run,
@@ -156,7 +155,7 @@ def _audited(audit: Audit, source: str, target: str) -> Audit:
 
 def _with_batch(publisher: Publisher, note: Mapping[str, Any]) -> Mapping[str, Any]:
     """The note, with the newest merged batch of its `candidate`."""
-    of_source, numbers = publisher.numbers
+    of_source, numbers = publisher.source.numbers
     batch = numbers.get(f"{marks.MERGED_THROUGH}{note.get('candidate')}/{of_source}")
     return note if batch is None else {**note, "batch": batch}
 
@@ -182,11 +181,11 @@ def _take_back(
         # Readers saw it: it stays unless it is known to be undone.
         back = None if publisher.undid(before.version) else before.version
     last = at(back)
-    if last.head != log.TableVersion(publisher.table_id, publisher.version):
+    if last.head != log.TableVersion(publisher.source.table_id, publisher.source.version):
         # Others have published since, who look at this too.
-        return last.version if last.head is None else last.head.version, moved
+        return (last.head or last.source).version, moved
     with _alone(publisher.session, target):
-        return last.version, last.publish(note)
+        return last.source.version, last.publish(note)
 
 
 def _publisher(
@@ -253,7 +252,7 @@ def checkout(
     """
     is_there = session.catalog.tableExists(target)
     publisher = _publisher(session, source, target, version, None, hides) if is_there else None
-    before = publisher and publisher.head
+    before = None if publisher is None else publisher.head
     if publisher is None or before is None:
         raise ValueError(f"{target}: nothing is published yet; accepted: a published model")
     if instead_of not in (None, before):
@@ -272,7 +271,7 @@ def checkout(
         with _alone(session, target):
             back = Publisher(session, source, target, before.version, hides=hides)
             shows = "what others published since"
-            if back.head == log.TableVersion(publisher.table_id, version):
+            if back.head == log.TableVersion(publisher.source.table_id, version):
                 back.publish({"checkout": True}, seen.is_held)
                 shows = f"version {before.version} again"
         raise ValueError(
@@ -292,4 +291,4 @@ def head(session: SparkSession, target: str) -> log.TableVersion | None:
     """What a published table shows; None where there is none, or nothing was published yet."""
     if not session.catalog.tableExists(target):
         return None
-    return shown_by(session, target)
+    return TableSnapshot.of(session, target).head

@@ -10,7 +10,6 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta.log.heads import head_of
 from alluvium.delta.log.log_folder import LogFolder
 from alluvium.delta.refs import dependents
 from alluvium.delta.refs.dependents import Dependent
@@ -157,7 +156,7 @@ class Fsck:
 
     def _of_head(self, table: Table, candidate: Table, state: NeededFiles) -> Iterator[Finding]:
         """Whether a published table shows what its log says that it shows."""
-        if head_of(state.snapshot) is None:
+        if state.snapshot.head is None:
             return
         try:
             found = shown.of_head(self._session, table, candidate)

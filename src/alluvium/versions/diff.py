@@ -81,7 +81,7 @@ def diff(
     if columns.in_shared_files:
         _check_there(old)
         _check_there(new)
-        opened = int(old.snapshot.numOfFiles()), int(new.snapshot.numOfFiles())
+        opened = old.snapshot.files, new.snapshot.files
         return Diff(_compared(columns, names, old.rows(), new.rows()), columns, opened, 0)
     found = _steps(old, new)
     _check_there(old, found.goes)

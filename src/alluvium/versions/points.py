@@ -91,7 +91,7 @@ def resolve(
         found = _of_batch(session, table, table_log, batch)
     else:
         found = table_log.version
-    return Point(table.name, found, str(table_log.snapshot.metadata().id()))
+    return Point(table.name, found, table_log.snapshot.table_id)
 
 
 def _there(table: PointTable, table_log: TableLog, version: int) -> int:

@@ -13,20 +13,16 @@ from alluvium import marks
 from alluvium.delta.log import committing, log
 from alluvium.delta.log.commit_files import TableLog
 from alluvium.delta.log.concurrency_errors import OTHER_ROWS, OTHER_TABLE
-from alluvium.delta.log.heads import is_undone, shown_and_held
 from alluvium.delta.log.log import TableVersion
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.published.setting_back import SettingBack
 from alluvium.delta.refs import pinned
 from alluvium.merge import progress, skipped
 from alluvium.merge.skipped import Events
 from alluvium.plan.planned import Planned
 from alluvium.plan.versions import undo
-from alluvium.plan.versions.batches import merged_by
-from alluvium.plan.versions.commit import Commit, noted
 from alluvium.plan.versions.undo import Done, Undone
 from alluvium.publish import publish
-
-_NOTES = (marks.MERGE_FIGURES, marks.PURGE_NOTE, marks.RESTORE_NOTE)
 
 
 @dataclass(frozen=True)
@@ -125,7 +121,7 @@ def restore(
         else (version, _done(table_log, version + 1, table_log.version))
     )
     was = table_log.at(then)
-    way = SettingBack(session, table_log.snapshot, was)
+    way = SettingBack(table_log.snapshot, was)
     known = undo.WayBack(
         then,
         undo.undone([one for one in done if one.version > then], then) if way.changes else [],
@@ -154,7 +150,7 @@ def restore(
             note = {"version": then, "before_batch": before_batch, "skip": skip}
             of_files = {"files": [file for _, file in files]} if files else {}
             made = at = _commit(session, table_log, way, then, note | of_files, marked)
-            newest = table_log.newest()
+            newest = table_log.snapshot.newest()
         now = _showing(session, newest, readers, None)
         for one in (reader for reader in now if reader.is_undone):
             publish.checkout(
@@ -182,17 +178,14 @@ def _commit(
         ) from error
     if way.comes and (why := pinned.endangered(session, table_log.folder, way.missing)):
         raise ValueError(
-            f"{table_log.name}: version {then:,}: {why}."
-            f" {_forward(session, table_log, made, marked)}"
+            f"{table_log.name}: version {then:,}: {why}. {_forward(table_log, made, marked)}"
         )
     return made
 
 
-def _forward(
-    session: SparkSession, table_log: TableLog, made: int, marked: Mapping[str, int]
-) -> str:
+def _forward(table_log: TableLog, made: int, marked: Mapping[str, int]) -> str:
     """Take a restore back whose files a vacuum may delete; what a message says then."""
-    forward = SettingBack(session, table_log.at(made), table_log.snapshot)
+    forward = SettingBack(table_log.at(made), table_log.snapshot)
     try:
         forward.commit("{}", {app: 1 - on for app, on in marked.items()})
     except (*OTHER_ROWS, *OTHER_TABLE):
@@ -256,7 +249,8 @@ def _version_before(
     if found is not None and found >= 0:
         return found, read
     # What a killed command had undone already is to be completed.
-    if found is None and batch in (one.before_batch for one in read):
+    notes = (one.note(marks.RESTORE_NOTE) or {} for one in read)
+    if found is None and batch in (note.get("before_batch") for note in notes):
         return table_log.version, read
     came = _merged(subject, table_log.snapshot)
     if came >= max(batch, 0):
@@ -267,27 +261,27 @@ def _version_before(
     )
 
 
-def _merged(subject: Subject, snapshot: Any) -> int:
+def _merged(subject: Subject, snapshot: TableSnapshot) -> int:
     """The newest batch that a version holds, whoever merged it; -1 before the first."""
-    table_id, numbers = log.numbers(snapshot)
+    table_id, numbers = snapshot.numbers
     return numbers.get(progress.app_id(subject.model, table_id), -1)
 
 
 def _showing(
-    session: SparkSession, newest: Any, readers: Sequence[Reader], then: int | None
+    session: SparkSession, newest: TableSnapshot, readers: Sequence[Reader], then: int | None
 ) -> list[Reader]:
     """Those that show a version of a table, and what.
 
-    newest: snapshot of the table; then: the version that it is yet to go back to.
+    newest: of the table; then: the version that it is yet to go back to.
     """
     found = []
     for one in readers:
         if session.catalog.tableExists(one.table):
-            head, is_held = shown_and_held(session, one.table)
-            if head is not None:
+            now = TableSnapshot.of(session, one.table)
+            if (head := now.head) is not None:
                 goes = then is not None and head.version > then
-                is_so = goes or is_undone(session, newest, head.version)
-                found.append(replace(one, head=head, is_held=is_held, is_undone=is_so))
+                is_so = goes or newest.is_undone(head.version)
+                found.append(replace(one, head=head, is_held=now.is_held, is_undone=is_so))
     return found
 
 
@@ -297,24 +291,9 @@ def _done(table_log: TableLog, first: int, last: int) -> list[Done]:
     if first > last:
         return []
     read = table_log.read(first, last)
-    versions = read.actions["version"].to_pylist()
-    changes = read.actions["is_change"].to_pylist()
-    changing = {version for version, is_change in zip(versions, changes, strict=True) if is_change}
-    return [_said(one, set(versions), changing) for one in read.commits]
-
-
-def _said(commit: Commit, naming: set[int], changing: set[int]) -> Done:
-    info = {"userMetadata": commit.message}
-    notes = (key for key in _NOTES if noted(info, key) is not None)
-    return Done(
-        version=commit.version,
-        operation=commit.operation,
-        author=commit.author,
-        batches={model: number for model, number in merged_by(commit).items() if number >= 0},
-        changes_rows=commit.version in changing,
-        has_files=commit.version in naming,
-        notes=frozenset(notes),
-        restored=commit.restored,
-        before_batch=(noted(info, marks.RESTORE_NOTE) or {}).get("before_batch"),
-        sets_progress=bool(commit.transactions),
-    )
+    changes = read.actions.filter(read.actions["is_change"])
+    naming, changing = (set(one["version"].to_pylist()) for one in (read.actions, changes))
+    return [
+        Done(one.version, one.lines, one.version in changing, one.version in naming)
+        for one in read.commits
+    ]

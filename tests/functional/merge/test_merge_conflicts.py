@@ -120,7 +120,7 @@ def test_a_conflict_is_tried_again_with_a_new_plan(session: SparkSession, used: 
     assert (outcome.affected, outcome.conflicts, outcome.already_merged) == (2, 1, False)
     assert outcome.engine == used
     assert plan.tries == 2
-    metadata = json.loads(log.last_commit(session, TABLE)["userMetadata"])["alluvium_merge"]
+    metadata = json.loads(log.last_commit(session, TABLE).info["userMetadata"])["alluvium_merge"]
     assert metadata["try"] == 2
     # The other writer's file is one to look at now.
     assert outcome.kept is not None

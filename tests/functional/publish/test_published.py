@@ -632,9 +632,9 @@ def test_the_commit_says_what_it_shows(spark: SparkSession, tmp_path: Path) -> N
         {"tests": 3},
         {"delta.logRetentionDuration": "interval 40 days"},
     )
-    info, place = log.last_commit(spark, made.shown), made.folder(made.name)
+    info, place = log.last_commit(spark, made.shown).info, made.folder(made.name)
     root = f"file:{place}"
-    commit = log.last_commit(spark, made.name)["txnId"]
+    commit = log.last_commit(spark, made.name).id
     noted = {"tests": 3, "base": 0, "version": 1, "root": root, "commit": commit}
     noted |= {"hides": True, "vectors": "files"}
     assert json.loads(info["userMetadata"]) == {"alluvium_published": noted}

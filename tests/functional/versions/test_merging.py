@@ -183,7 +183,7 @@ def test_three_ways(spark: SparkSession, ways: Sides) -> None:
     del made.rows[made.table][3]
     made.check()
     assert log.version(spark, made.table) == before + 1
-    note = json.loads(log.last_commit(spark, made.table)["userMetadata"])
+    note = json.loads(log.last_commit(spark, made.table).info["userMetadata"])
     assert {key: note["alluvium_branch_merge"][key] for key in ("branch", "added", "removed")} == {
         "branch": "fix",
         "added": 1,

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from alluvium import marks
 from alluvium.delta.log import log
-from alluvium.delta.log.heads import is_held
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.refs import cloning, dependents, pinned
 from alluvium.delta.refs import refs as delta_refs
 from alluvium.delta.refs.dependents import Dependent
@@ -382,7 +382,7 @@ def test_what_is_shown_lives_through_vacuum(spark: SparkSession, origin: Kept) -
     ):
         checkout(spark, candidate, shown, 0, hold=True)
     assert rows_of(spark, shown) == {1: "n1", 5: "five"}
-    assert not is_held(log.snapshot_of(spark, shown))
+    assert not TableSnapshot.of(spark, shown).is_held
     checkout(spark, candidate, shown, 0, hold=True)
     spark.sql(f"alter table {candidate} set tblproperties ({AT_ONCE})")
     DeltaTable(origin.folder).delete()

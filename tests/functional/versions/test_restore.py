@@ -12,6 +12,7 @@ from functional.versions.kept import Kept, rows_by_spark, rows_of
 from pyspark.sql import SparkSession
 
 from alluvium.delta.log import log
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.refs import cloning
 from alluvium.merge import progress, skipped
 from alluvium.publish.publish import checkout, publish
@@ -208,8 +209,8 @@ def test_what_stops_a_restore(
     # Another writer is faster: nothing is changed.
     good = made.version
     made.batch(2, 60)
-    now, then = (log.snapshot_of(spark, made.name, one) for one in (None, good))
-    slow = restoring.SettingBack(spark, now, then)
+    now, then = (TableSnapshot.of(spark, made.name, one) for one in (None, good))
+    slow = restoring.SettingBack(now, then)
     made.batch(3, 61)
     with pytest.raises(Exception, match=r"(?i)concurrent"):
         slow.commit("{}")

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from alluvium.marks import MERGE_FIGURES, PURGE_NOTE, RESTORE_NOTE
+from alluvium.marks import MERGE_FIGURES, MERGED_THROUGH, PURGE_NOTE, RESTORE_NOTE
 from alluvium.plan.versions.undo import Done, WayBack, before_batch, kind_of, undone
 
 MERGE, PURGE, RESTORE = (frozenset([one]) for one in (MERGE_FIGURES, PURGE_NOTE, RESTORE_NOTE))
 MODEL = "model.shop.orders"
 
 
-def done(version: int, operation: str = "MERGE", **what: Any) -> Done:
-    said: dict[str, Any] = {
-        "author": None,
-        "batches": {},
-        "changes_rows": True,
-        "has_files": True,
-        "notes": frozenset(),
-        "restored": None,
-        "before_batch": None,
-        "sets_progress": False,
-    }
-    return Done(version=version, operation=operation, **{**said, **what})
+def done(
+    version: int,
+    operation: str = "MERGE",
+    notes: frozenset[str] = frozenset(),
+    author: str | None = None,
+    batches: Mapping[str, int] = MappingProxyType({}),
+    restored: int | None = None,
+    **files: bool,
+) -> Done:
+    info: dict[str, Any] = {"operation": operation, "userName": author}
+    info["userMetadata"] = json.dumps({one: {} for one in notes})
+    info["operationParameters"] = {"version": str(restored)}
+    txns = [
+        {"txn": {"appId": f"{MERGED_THROUGH}{model}/id", "version": number}}
+        for model, number in batches.items()
+    ]
+    did = {"changes_rows": True, "has_files": True, **files}
+    return Done(version, [{"commitInfo": info}, *txns], **did)
 
 
 def merged(version: int, batch: int) -> Done:
@@ -54,8 +63,7 @@ def restored(version: int, to: int) -> Done:
         (done(1, "CREATE OR REPLACE TABLE AS SELECT"), "full refresh"),
         # A clone's, which copies it from its source.
         (
-            done(1, "Manual Update", batches={MODEL: 3}, changes_rows=False, has_files=False,
-                 sets_progress=True),
+            done(1, "Manual Update", batches={MODEL: 3}, changes_rows=False, has_files=False),
             "progress",
         ),
     ],

@@ -13,8 +13,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta.log import committing, log
-from alluvium.delta.log.commit_files import commit_id
+from alluvium.delta.log import committing
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.log.states import VersionState
 from alluvium.delta.refs import cloning, dependents, pinned, unregistered
 from alluvium.delta.refs.dependents import Dependent
@@ -80,16 +80,15 @@ class Making(jvm.SessionCopy):
         table_id: str | None = None,
     ) -> None:
         super().__init__(session)
-        self._snapshot = log.snapshot_of(session, table, version)
-        of = self._snapshot.deltaLog()
+        self._snapshot = snapshot = TableSnapshot.of(session, table, version)
+        of = snapshot.delta.deltaLog()
         if table_id not in (None, str(of.unsafeVolatileSnapshot().metadata().id())):
             raise ValueError(f"{table} was made again meanwhile, so nothing was done")
-        self.folder = log.qualified(of)
+        self.folder, self.version = snapshot.folder, snapshot.version
         author = str(session.sparkContext.sparkUser())
-        self.version = int(self._snapshot.version())
         self._table, self._began = table, began
         self._properties = {_LOG_LIVES: _FOREVER} if kind == "branch" else {}
-        commit = commit_id(session, of, self.version)
+        commit = snapshot.commit(self.version).id
         self._ref = Ref(kind, name, "", table, self.version, message, author, None, commit)
         self.is_committed = self.is_registered = self._has_begun = False
 
@@ -113,7 +112,7 @@ class Making(jvm.SessionCopy):
         """Enter what a kill left into the catalog; the number of its files."""
         unregistered.enter(self.session, table, location)
         self.is_registered = True
-        return int(self._snapshot.numOfFiles())
+        return self._snapshot.files
 
     def clone(self, location: str, table: str | None = None) -> int:
         """Make it, with a note of what it is; the number of its files.
@@ -123,13 +122,13 @@ class Making(jvm.SessionCopy):
         said = ("kind", "name", "message", "author", "table", "version", "commit")
         note = {name: getattr(self._ref, name) for name in said}
         self.set(committing.COMMIT_METADATA, json.dumps({marks.REF_NOTE: note}))
-        if cloning.is_plain(self._snapshot):
+        if cloning.is_plain(self._snapshot.delta):
             table_id = str(uuid4())
             began = self._began
-            numbers = {} if began is None else began(*log.numbers(self._snapshot), table_id)
+            numbers = {} if began is None else began(*self._snapshot.numbers, table_id)
             files = cloning.clone(
                 self,
-                self._snapshot,
+                self._snapshot.delta,
                 self._table,
                 location,
                 table_id,
@@ -156,7 +155,7 @@ class Making(jvm.SessionCopy):
         if table is not None:
             self.is_registered = True
             unregistered.manage(self.session, table)
-        return int(self._snapshot.numOfFiles())
+        return self._snapshot.files
 
     def planned(
         self, location: str, clone: Callable[[], int], undo: Callable[[], None]
@@ -165,9 +164,9 @@ class Making(jvm.SessionCopy):
 
         location: the folder that it is going to have.
         """
-        old = pinned.old_files(self.session, self._snapshot)
+        old = pinned.old_files(self._snapshot)
         self._check_there(old, "")
-        would = Made(replace(self._ref, location=location), int(self._snapshot.numOfFiles()))
+        would = Made(replace(self._ref, location=location), self._snapshot.files)
         return Planned(would, partial(self.make, would.ref, old, clone, undo))
 
     def make(
@@ -176,7 +175,7 @@ class Making(jvm.SessionCopy):
         """Note the dependent, clone, and see that every file is still there; else undo it all."""
         location = ref.location
         dependent = Dependent(ref.kind, ref.name, location)
-        folders = dependents.roots(self.session, self._snapshot)
+        folders = dependents.roots(self._snapshot)
         dependents.note(self.session, dependent, folders)
         is_ours = False
         try:
@@ -199,7 +198,7 @@ class Making(jvm.SessionCopy):
         return Made(ref, files, self._has_begun)
 
     def _check_there(self, old: list[str], then: str) -> None:
-        gone = pinned.lost(self.session, self._snapshot, old)
+        gone = pinned.lost(self._snapshot, old)
         if gone:
             raise ValueError(
                 f"version {self._ref.version:,} of {self._ref.table} {needs(gone)}.{then}"
@@ -221,9 +220,9 @@ def drop(session: SparkSession, one: Ref, *of: str, table: str | None = None) ->
     """
     if ref_in(session, one.location) not in (one, None):
         raise ValueError(f"{one.kind} {one.name} was made again meanwhile, so nothing was done")
-    snapshot = log.snapshot_of(session, dependents.relation(one.location))
+    newest = TableSnapshot.of(session, dependents.relation(one.location))
     # A table that was compacted or rewritten names files of its source as removed ones alone.
-    folders = dependents.roots(session, snapshot, has_removed=True)
+    folders = dependents.roots(newest, has_removed=True)
     if table is not None:
         # Out of the catalog first: nobody is to find a table without files.
         unregistered.unregister(session, table)

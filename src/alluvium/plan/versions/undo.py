@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from alluvium import marks
+from alluvium.plan.versions.batches import merged_by
+from alluvium.plan.versions.commit import Commit
 from alluvium.wording import needs
 
 # Kinds of commits.
@@ -24,29 +26,21 @@ _MADE = ("CREATE TABLE", "CREATE OR REPLACE TABLE", "REPLACE TABLE", "CLONE")
 
 
 @dataclass(frozen=True)
-class Done:
-    """What a commit says of itself.
+class Done(Commit):
+    """A commit, and what it did to files.
 
     Attributes:
-        batches: by unique id, the newest batch of each model whose events it brought.
         changes_rows: whether it brings or takes files with other rows.
         has_files: whether it names files.
-        notes: our keys of its metadata.
-        restored: of a restore, the version that it went back to, and the batch that it was
-            asked to undo, if one of ours was.
-        sets_progress: whether it has `txn` actions.
     """
 
-    version: int
-    operation: str | None
-    author: str | None
-    batches: Mapping[str, int]
-    changes_rows: bool
-    has_files: bool
-    notes: frozenset[str]
-    restored: int | None
-    before_batch: int | None
-    sets_progress: bool
+    changes_rows: bool = False
+    has_files: bool = False
+
+    @property
+    def batches(self) -> dict[str, int]:
+        """By unique id, the newest batch of each model whose events it brought."""
+        return {model: number for model, number in merged_by(self).items() if number >= 0}
 
 
 @dataclass(frozen=True)
@@ -126,19 +120,19 @@ def came_along(table: str, batch: int, came: int) -> str:
 def kind_of(commit: Done) -> str:
     """The kind of a commit."""
     operation = commit.operation or ""
-    if marks.RESTORE_NOTE in commit.notes:
+    if commit.note(marks.RESTORE_NOTE) is not None:
         return RESTORE
     if operation.startswith(_MADE):
         return REBUILD
-    if marks.PURGE_NOTE in commit.notes:
+    if commit.note(marks.PURGE_NOTE) is not None:
         return PURGE
     if commit.batches and _has_events(commit):
         return BATCH
     if commit.changes_rows:
-        return BACKFILL if marks.MERGE_FIGURES in commit.notes else WRITE
+        return WRITE if commit.note(marks.MERGE_FIGURES) is None else BACKFILL
     if commit.has_files:
         return COMPACTION
-    return PROGRESS if commit.sets_progress else SCHEMA
+    return PROGRESS if commit.transactions else SCHEMA
 
 
 def undone(commits: Sequence[Done], then: int) -> list[Undone]:

@@ -171,7 +171,7 @@ def message(rows: int | None, files: int | None) -> str:
 def written(session: SparkSession, table: str) -> tuple[int | None, int | None]:
     """Files and bytes that the table's newest commit wrote; None where it does not say."""
     try:
-        metrics = log.last_commit(session, table).get("operationMetrics") or {}
+        metrics = log.last_commit(session, table).metrics
     except (PySparkException, Py4JJavaError):
         return None, None  # not a Delta table: its writer keeps no figures
     return _first(metrics, own_commit.FILES), _first(metrics, _BYTES)

@@ -14,13 +14,13 @@ from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from alluvium.delta.log import log
 from alluvium.delta.log import partial as parts
-from alluvium.delta.log.heads import head_of, shown_since
 from alluvium.delta.log.log import TableVersion
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.plan import published_models
 from alluvium.plan.graph import is_in_files, name_of
 from alluvium.plan.status.table import FailedAudit
+from alluvium.plan.versions.batches import shown_since
 from dbt.adapters.alluvium import audit, held_back, noting, told
 from dbt.adapters.alluvium.held_back import HeldBack, PublishedHead
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
@@ -129,11 +129,11 @@ class HoldingBack(SessionAdapter):
         try:
             if not session.catalog.tableExists(table):
                 return PublishedHead(name_of(node))
-            snapshot = log.snapshot_of(session, table)
-            head = head_of(snapshot)
+            now = TableSnapshot.of(session, table)
+            head = now.head
             if head is None:
                 return PublishedHead(name_of(node))
-            since = shown_since(session, snapshot)
+            since = shown_since(now.commits())
         except (PySparkException, Py4JError):
             return None
         return PublishedHead(name_of(node), head.version, since, head.table_id == tested.table_id)

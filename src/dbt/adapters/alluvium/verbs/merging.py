@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from alluvium import marks
 from alluvium.delta.log import committing, log, own_commit
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.merge import batch, staged
 from alluvium.delta.rewrite import bucket_column
 from alluvium.merge import execute, one_commit, progress, skipped
@@ -276,12 +277,12 @@ class Merging(Checking, Progressing):
 
     def look_at(self, table: str) -> StoredTable:
         """What a merge asks of its table, of one version."""
-        snapshot = log.snapshot_of(self.session, table)
-        known = log.metadata_of(snapshot)
+        now = TableSnapshot.of(self.session, table)
+        known = now.metadata
         texts = known.noted(log.BOUNDED_TEXT)
         return StoredTable(
             id=known.id,
-            numbers=log.numbers(snapshot)[1],
+            numbers=now.numbers[1],
             columns=columns(known.schema.fields, keeps_bounds=False),
             partitions=known.partitions,
             made=known.made,

@@ -10,6 +10,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.delta.log import log
 from alluvium.delta.log.commit_files import TableLog
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.refs import dependents, pinned, unregistered
 from alluvium.delta.refs.clones import Made
 from alluvium.delta.refs.dependents import Dependent
@@ -113,8 +114,7 @@ class Versioning(Publishing):
         schema, name = str(target.schema), str(target.identifier)
         with self._working() as session:
             place = unregistered.default_folder(session, schema, name)
-            snapshot = log.snapshot_of(session, source.stored.render())
-            folders = dependents.roots(session, snapshot)
+            folders = dependents.roots(TableSnapshot.of(session, source.stored.render()))
             dependents.note(session, Dependent("clone", f"{schema}.{name}", place), folders)
 
     @available.parse(lambda *a, **k: "")
