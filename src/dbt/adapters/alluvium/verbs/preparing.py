@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from dbt.flags import get_flags
+from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from alluvium.delta.published.published import RETENTION
-from alluvium.engine import pools, zone
+from alluvium.engine import pools, statements, zone
 from alluvium.engine.properties import as_text
 from dbt.adapters.alluvium import layouts, lost_tables, named, noting
 from dbt.adapters.alluvium.handle import spark_errors
@@ -16,6 +17,7 @@ from dbt.adapters.alluvium.verbs.reusing import Reusing
 from dbt.adapters.alluvium.verbs.versioning import Versioning
 
 _VECTORS = "delta.enableDeletionVectors"
+_GRANT = "grant select on t to `u`"
 
 
 class Preparing(Reusing, Versioning):
@@ -39,6 +41,13 @@ class Preparing(Reusing, Versioning):
         for key, value in named.lists(config).items():
             config.model.config[key] = value
         session = self._handle.session
+        # The statements for them come last: the node would fail behind its own work.
+        if config.get("grants") and not statements.is_known(session, _GRANT):
+            raise DbtRuntimeError(
+                f"{config.model.name}: grants: Spark's own catalog has no grants, and this Spark no"
+                " plug-in with the statement GRANT. Nothing was changed. Accepted: no `grants` on"
+                " this target; who may read is what the permissions of the files say"
+            )
         self._check_free(config)
         meta = config.get("meta") or {}
         if "alluvium_merge" in meta:
