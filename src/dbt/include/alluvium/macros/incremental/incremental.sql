@@ -67,14 +67,14 @@
       {%- do adapter.check_layout(compiled_code, model.name, layout, config.get('partition_by'), this.render(),
                                   more_columns=on_schema_change != 'ignore') -%}
     {%- endif -%}
-    {#- dbt-spark compares only the first build with the contract. -#}
-    {%- if config.get('contract').enforced and not merged and not rebuild and language == 'sql' -%}
-      {%- do get_assert_columns_equivalent(compiled_code) -%}
-    {%- endif -%}
     {%- call statement('create_tmp_relation', language=language) -%}
       {{ create_table_as(True, tmp_relation, compiled_code, language) }}
     {%- endcall -%}
 
+    {#- dbt-spark compares only the first build with the contract. -#}
+    {%- if config.get('contract').enforced and not rebuild -%}
+      {%- do get_assert_columns_equivalent(alluvium._empty_merge_table(model, tmp_relation) if merged else 'select * from ' ~ tmp_relation) -%}
+    {%- endif -%}
     {%- if layout is not none and language == 'python' and not rebuild -%}
       {%- do adapter.check_layout('select * from ' ~ tmp_relation, model.name, layout, config.get('partition_by'), this.render(),
                                   more_columns=on_schema_change != 'ignore') -%}
