@@ -82,12 +82,22 @@ MAPPING = {
 
 
 def model(mode: str, columns: Any = tuple(BEFORE), engine: str = "auto", **config: Any) -> str:
-    first, second = (", ".join(f"{by[c]} as {c}" for c in columns) for by in (BEFORE, AFTER))
+    fields = (
+        BEFORE | {"renamed": "named_struct('a', 1)"},
+        AFTER | {"renamed": "named_struct('b', 2)"},
+    )
+    first, second = (", ".join(f"{by[c]} as {c}" for c in columns) for by in fields)
     body = (
         f"{{% if var('second', false) %}} select 2 as id, 1 as v, {second}"
         f" {{% else %}} select 1 as id, 1 as v, {first} {{% endif %}}"
     )
     return merged({"order_by": "v", "engine": engine}, body, on_schema_change=mode, **config)
+
+
+def plain(mode: str, columns: Any = tuple(BEFORE)) -> str:
+    """The same model without a merge of ours."""
+    meta = "{'alluvium_merge': {'order_by': 'v', 'engine': 'auto'}}"
+    return model(mode, columns, incremental_strategy="append").replace(meta, "{}")
 
 
 def test_fields(make_project: Callable[..., Any]) -> None:
@@ -99,6 +109,9 @@ def test_fields(make_project: Callable[..., Any]) -> None:
             "models/by_merge.sql": model(
                 "append_new_columns", engine="merge_into", tblproperties=MAPPING
             ),
+            "models/plain.sql": plain("append_new_columns"),
+            # As many fields as before.
+            "models/plain_ignored.sql": plain("ignore", ("renamed",)),
             "models/synced.sql": model("sync_all_columns", (*SYNCED, *VOIDS, "widens"), **wide),
             "models/synced_plain.sql": model("sync_all_columns", SYNCED).replace(
                 "'zip code'", "'zip'"
@@ -118,7 +131,7 @@ def test_fields(make_project: Callable[..., Any]) -> None:
     )
     made.dbt("run")
     assert not made.try_dbt("run", "--vars", "{second: true}").success
-    for name in ("appended", "by_merge"):
+    for name in ("appended", "by_merge", "plain"):
         rows = made.session.sql(
             f"select to_json(struct(* except (v))) as row from fields.{name} order by id"
         )
@@ -133,6 +146,7 @@ def test_fields(make_project: Callable[..., Any]) -> None:
     assert [row["loses"]["a"] for row in rows.collect()] == [1, 2]
     for said in (
         "fields.synced_plain: loses.b is gone. Delta drops fields of tables with column mapping",
+        "fields.plain_ignored: renamed.a is gone; renamed.b is new (int). Accepted: on_schema",
         "fields.ignored: gains.zip code is new (string); loses.b is gone. Accepted: on_schema",
         "fields.ignores_void: hollow.a is string, in the table void. Accepted: a type that can"
         " become the table's (void takes a plain one, with `on_schema_change: append_new_columns`)",
@@ -140,7 +154,14 @@ def test_fields(make_project: Callable[..., Any]) -> None:
         "fields.clashes: s.element.a is int, in the table array<int>. Accepted: a type that can",
     ):
         assert made.said(said), said
-    for name in ("synced_plain", "ignored", "ignores_void", "clashes", "typed_late"):
+    for name in (
+        "synced_plain",
+        "plain_ignored",
+        "ignored",
+        "ignores_void",
+        "clashes",
+        "typed_late",
+    ):
         assert made.sql(f"select id from fields.{name}")["id"].tolist() == [1]
 
 
