@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from alluvium.delta.published.published import RETENTION
 from alluvium.engine import pools, statements, zone
 from alluvium.engine.properties import as_text
+from alluvium.plan.recovery import findings
 from dbt.adapters.alluvium import layouts, lost_tables, named, noting
 from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.verbs.reusing import Reusing
@@ -98,12 +99,14 @@ class Preparing(Reusing, Versioning):
         if found is not None:
             lost_tables.check_replaced(node, found, full_refresh=bool(full))
         elif was is not None and not full:
-            # Another model of the project goes on with the table: it was adopted, or renamed too.
-            ours = {(str(one.schema), str(one.alias).lower()) for one in self.nodes.values()}
-            strangers = [
-                one for name, one in others.items() if (str(node.schema), name) not in ours
-            ]
-            lost_tables.check_renamed(self._handle.session, self.table_of(node), was, strangers)
+            session = self._handle.session
+            now = lost_tables.renamed_to(session, node, was, self.nodes.values())
+            if now is not None:
+                why = findings.renamed(self.table_of(node), now)
+                raise DbtRuntimeError(
+                    f"{node.name}: {why.what}: {why.means}. Nothing was changed. Accepted:"
+                    f" {why.helps}; or --full-refresh, which begins from nothing"
+                )
 
     def _enter_tier(self, session: SparkSession, name: str) -> None:
         """Run this node in its tier's pool and with its Spark settings; both end with the node."""
