@@ -72,6 +72,11 @@ APPENDED = [
         "emptied": {"k": 1},
     },
 ]
+# Of models without a merge of ours: as many fields as before; and others in type and order.
+PLAIN = (
+    {"renamed": "named_struct('a', 1)", "turns_as": "array(named_struct('a', 'x', 'b', 'y'))"},
+    {"renamed": "named_struct('b', 2)", "turns_as": "array(named_struct('b', 'z', 'a', 2L))"},
+)
 SYNCED = ("gains", "loses", "mapped", "turns")
 VOIDS = ("untyped", "hollow", "filled", "emptied")
 MAPPING = {
@@ -82,10 +87,7 @@ MAPPING = {
 
 
 def model(mode: str, columns: Any = tuple(BEFORE), engine: str = "auto", **config: Any) -> str:
-    fields = (
-        BEFORE | {"renamed": "named_struct('a', 1)"},
-        AFTER | {"renamed": "named_struct('b', 2)"},
-    )
+    fields = (BEFORE | PLAIN[0], AFTER | PLAIN[1])
     first, second = (", ".join(f"{by[c]} as {c}" for c in columns) for by in fields)
     body = (
         f"{{% if var('second', false) %}} select 2 as id, 1 as v, {second}"
@@ -94,10 +96,11 @@ def model(mode: str, columns: Any = tuple(BEFORE), engine: str = "auto", **confi
     return merged({"order_by": "v", "engine": engine}, body, on_schema_change=mode, **config)
 
 
-def plain(mode: str, columns: Any = tuple(BEFORE)) -> str:
+def plain(mode: str, columns: Any = tuple(BEFORE), **config: Any) -> str:
     """The same model without a merge of ours."""
     meta = "{'alluvium_merge': {'order_by': 'v', 'engine': 'auto'}}"
-    return model(mode, columns, incremental_strategy="append").replace(meta, "{}")
+    text = model(mode, columns, incremental_strategy="append", **config)
+    return text.replace(meta, "{}")
 
 
 def test_fields(make_project: Callable[..., Any]) -> None:
@@ -109,8 +112,8 @@ def test_fields(make_project: Callable[..., Any]) -> None:
             "models/by_merge.sql": model(
                 "append_new_columns", engine="merge_into", tblproperties=MAPPING
             ),
-            "models/plain.sql": plain("append_new_columns"),
-            # As many fields as before.
+            "models/plain.sql": plain("append_new_columns", tblproperties=MAPPING),
+            "models/plain_turned.sql": plain("ignore", ("turns_as",)),
             "models/plain_ignored.sql": plain("ignore", ("renamed",)),
             "models/synced.sql": model("sync_all_columns", (*SYNCED, *VOIDS, "widens"), **wide),
             "models/synced_plain.sql": model("sync_all_columns", SYNCED).replace(
@@ -136,6 +139,8 @@ def test_fields(make_project: Callable[..., Any]) -> None:
             f"select to_json(struct(* except (v))) as row from fields.{name} order by id"
         )
         assert [json.loads(row["row"]) for row in rows.collect()] == nulls(APPENDED)
+    turned = made.session.sql("select turns_as[0].a, turns_as[0].b from fields.plain_turned")
+    assert sorted(map(tuple, turned.collect())) == [("2", "z"), ("x", "y")]
     rows = made.session.sql("select * except (v) from fields.synced order by id")
     assert rows.schema["loses"].dataType.names == ["a"]
     assert rows.schema["widens"].dataType["a"].dataType.typeName() == "long"

@@ -89,11 +89,18 @@ def _refuse(
 
 
 def fit(
-    session: SparkSession, batch: DataFrame, table: str, on_schema_change: str
+    session: SparkSession,
+    batch: DataFrame,
+    table: str,
+    on_schema_change: str,
+    *,
+    inserts: bool = False,
 ) -> DataFrame | None:
     """The batch with the table's fields, for a MERGE takes no other; None where it has them.
 
     With `append_new_columns` a field that the batch no longer has is NULL, as a column is.
+
+    inserts: whether it is for an INSERT, which casts values to the table's types.
 
     Raises:
         DbtRuntimeError: the batch brings new fields or misses some, and nothing says what to do, or
@@ -106,6 +113,7 @@ def fit(
         for change in found
         if change.stored
         and change.given
+        and not inserts
         and not data_types.is_assignable(session, change.given, change.stored)
     ]
     if unfit:
@@ -124,7 +132,8 @@ def fit(
             "accepted: on_schema_change: append_new_columns (new fields are added, those that are "
             "gone are NULL) or sync_all_columns, or the fields that the table has",
         )
-    return batch.to(fitted(schema, batch.schema)) if odd else None
+    # Delta finds fields by name. But where it casts one in an array, it goes by their order.
+    return batch.to(fitted(schema, batch.schema)) if odd or (inserts and found) else None
 
 
 def _refused(table: str, found: Sequence[Change], why: str) -> DbtRuntimeError:

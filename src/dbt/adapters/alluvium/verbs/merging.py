@@ -203,12 +203,12 @@ class Merging(Checking, Progressing):
 
     @available.parse_none
     def with_fields(
-        self, source: AlluviumRelation, table: str, on_schema_change: str
+        self, source: AlluviumRelation, table: str, on_schema_change: str, inserts: bool = False
     ) -> AlluviumRelation:
         """The batch with the table's fields inside columns; `source` itself where it has them."""
         with self._working() as session:
             rows = self._handle.table(source.render())
-            fitted = nested.fit(session, rows, table, on_schema_change)
+            fitted = nested.fit(session, rows, table, on_schema_change, inserts=inserts)
         if fitted is None:
             return source
         view = source.incorporate(path={"identifier": f"{source.identifier}_fields"})

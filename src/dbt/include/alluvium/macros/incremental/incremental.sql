@@ -112,7 +112,7 @@
       {%- do process_schema_changes(on_schema_change, source, existing_relation) -%}
       {#- INSERT takes as many fields for the same, whatever their names. Delta's MERGE goes by these. -#}
       {%- if file_format == 'delta' and strategy != 'merge' -%}
-        {%- set source = adapter.with_fields(source, this.render(), on_schema_change) -%}
+        {%- set source = adapter.with_fields(source, this.render(), on_schema_change, inserts=true) -%}
       {%- endif -%}
       {%- if windowed -%}
         {%- set done = adapter.write_window(adapter.batch_window(source.render(), this.render(), model), this.render(),
