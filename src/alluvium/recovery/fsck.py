@@ -22,7 +22,7 @@ from alluvium.plan.recovery.findings import RECOVER, Finding
 from alluvium.plan.recovery.log_health import LogHealth
 from alluvium.recovery import shown, streams
 from alluvium.recovery.places import new_places
-from alluvium.recovery.tables import Table, each
+from alluvium.recovery.tables import Table, each, of_rename
 from alluvium.wording import counted
 
 # Files whose rows are read for a look at the statistics, unless all are asked for.
@@ -116,6 +116,9 @@ class Fsck:
 
     def of_table(self, table: Table) -> Iterator[Finding]:
         """What is to be known of a table; nothing of one that was never built."""
+        if (moved := of_rename(table, self._by_name)) is not None:
+            yield moved
+            return
         log = LogFolder(self._session, table.place)
         if not log.exists():
             if table.is_registered:

@@ -29,7 +29,7 @@ from alluvium.plan.recovery.log_health import Repair
 from alluvium.plan.versions.batches import touched
 from alluvium.recovery import shown, streams
 from alluvium.recovery.places import new_places
-from alluvium.recovery.tables import Table, each
+from alluvium.recovery.tables import Table, each, of_rename
 from alluvium.wording import counted
 
 # Beside the log of a table: what was moved out of it.
@@ -85,6 +85,10 @@ class Recovery:
         return lines
 
     def _of_table(self, table: Table) -> Iterator[str]:
+        if (moved := of_rename(table, self._by_name)) is not None:
+            self.left.append(table.name)
+            yield f"{moved.what}: {moved.means}; accepted: {moved.helps}"
+            return
         folder = LogFolder(self._session, table.place)
         if not folder.exists():
             if table.is_registered:

@@ -38,6 +38,18 @@ def newest_batch(session: SparkSession, table: str) -> int | None:
     return None
 
 
+def had_batch(session: SparkSession, table: str, batch: int) -> bool:
+    """Whether the log of a streaming table has this batch, be its rows there or gone.
+
+    Raises Py4JJavaError or PySparkException if `table` is not a Delta table.
+    """
+    for commit in log.newest_first(session, table):
+        note = arrivals.stream_note(commit)
+        if note is not None and int(note["batch_id"]) <= batch:
+            return int(note["batch_id"]) == batch
+    return False
+
+
 def freshness(
     session: SparkSession, table: str, through: int, left_out: Collection[int]
 ) -> Freshness | None:

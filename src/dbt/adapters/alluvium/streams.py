@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import ingest as stream
+from alluvium.delta.log import arrivals
 from alluvium.ingest.spec import META
 from alluvium.names import in_catalog, quoted
 from alluvium.paths import Place
@@ -233,12 +235,28 @@ def check_view(name: str, sql: str) -> None:
 
 def once_had_batch(session: SparkSession, relation: Any, batch: int) -> bool:
     """Whether a table's own log proves that its stream came as far as this batch."""
-    if relation.is_view or relation.render().startswith("("):
+    if not _has_log(relation):
         return False
     try:
         return stream.highest_batch(session, relation.render()) >= batch
     except PySparkException:
         return False  # no Delta table: it has no history
+
+
+def had_batch(session: SparkSession, relation: Any, batch: int) -> bool:
+    """Whether a table's own log has this batch of its stream, be its rows there or gone."""
+    if not _has_log(relation):
+        return False
+    try:
+        return arrivals.had_batch(session, relation.render(), batch)
+    except (PySparkException, Py4JJavaError):
+        return False
+
+
+def _has_log(relation: Any) -> bool:
+    return not isinstance(relation, str) and not (
+        relation.is_view or relation.render().startswith("(")
+    )
 
 
 def as_dict(figures: stream.StreamFigures, model: str, empty: bool) -> dict[str, Any]:

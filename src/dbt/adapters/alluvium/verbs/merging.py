@@ -73,7 +73,7 @@ class Merging(Checking, Progressing):
                 # A temporary view keeps its query analysed: its text would be at each look.
                 self._handle.unread(source.render()).createOrReplaceTempView(str(source.identifier))
             if on_schema_change is not None and not is_new:
-                source = self._with_fields(source, table, on_schema_change)
+                source = self.with_fields(source, table, on_schema_change)
             try:
                 plan, merged = self._merged(target, source, node, predicates, is_new)
             finally:
@@ -195,12 +195,14 @@ class Merging(Checking, Progressing):
         for sql in statements[1:]:
             self.run_with_retries(table, sql, "merge")
 
-    def _with_fields(
-        self, source: AlluviumRelation, table: str, on_schema_change: str
+    @available.parse_none
+    def with_fields(
+        self, source: AlluviumRelation, table: str, on_schema_change: str, inserts: bool = False
     ) -> AlluviumRelation:
-        """The batch with the table's fields inside columns."""
-        rows = self._handle.table(source.render())
-        fitted = nested.fit(self.session, rows, table, on_schema_change)
+        """The batch with the table's fields inside columns; `source` itself where it has them."""
+        with self._working() as session:
+            rows = self._handle.table(source.render())
+            fitted = nested.fit(session, rows, table, on_schema_change, inserts=inserts)
         if fitted is None:
             return source
         view = source.incorporate(path={"identifier": f"{source.identifier}_fields"})
