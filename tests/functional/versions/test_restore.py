@@ -152,6 +152,10 @@ def test_columns_that_were_renamed_beside_a_change_feed(spark: SparkSession) -> 
     good = made.do("insert into {t} values (1, 'n1', false)", lambda rows: rows.update({1: "n1"}))
     made.do("alter table {t} rename column name to named")
     newest = made.do("insert into {t} values (2, 'n2', false)")
+    # A column of another name makes no row another one.
+    found = diff(spark, Point(made.name, good), Point(made.name), ["id"])
+    assert (found.columns.added, found.columns.removed) == ([], [])
+    assert [(one.change, one.after.named) for one in found.rows.collect()] == [("added", "n2")]
 
     def back(dry_run: bool = False) -> Restored:
         planned = restore(spark, made.subject, [], version=good, including=["write"])
