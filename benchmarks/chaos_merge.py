@@ -37,6 +37,7 @@ from pyspark.sql import SparkSession
 from alluvium.delta.merge import staged
 from alluvium.engine import session as engine
 from alluvium.merge import execute, progress, ranges
+from alluvium.plan.merge.figures import Merged
 from alluvium.ranges import typed_literal
 
 RESULTS = REPOSITORY / "benchmarks" / "results" / "chaos_merge.json"
@@ -85,7 +86,7 @@ class Outcome:
 
 def merge(
     session: SparkSession, folder: Path, model: str, through: int, events: list[Row]
-) -> execute.Outcome:
+) -> Merged:
     """Merge the newest of the batch's events for each key; older ones than the table's are void.
 
     As a dbt node does: the batch is staged in a table, and each try plans ranges for the files that
@@ -133,7 +134,7 @@ def work(home: Path) -> None:
     session = engine.new_session(engine.Settings(home))
     session.sql("select 1").collect()
 
-    def answer(task: dict[str, Any]) -> execute.Outcome:
+    def answer(task: dict[str, Any]) -> Merged:
         events = [tuple(event) for event in task["events"]]
         return merge(session, Path(task["folder"]), task["model"], task["through"], events)
 
@@ -203,12 +204,12 @@ class Round:
                 task["events"] = batch
                 if through == hit and self.outcome.kind == "kill":
                     worker = self._kill(worker, task)
-                self._count(execute.Outcome(**worker.run(**task)))
+                self._count(Merged(**worker.run(**task)))
                 if through == hit and self.outcome.kind == "restart":
                     worker.kill()
                     self.outcome.kills += 1
                     worker = Worker(__file__, self.home)
-                    self._count(execute.Outcome(**worker.run(**task)))
+                    self._count(Merged(**worker.run(**task)))
         finally:
             stop.set()
             thread.join()
@@ -218,7 +219,7 @@ class Round:
         self.outcome.seconds = round(time.monotonic() - started, 1)
         return worker
 
-    def _count(self, done: execute.Outcome) -> None:
+    def _count(self, done: Merged) -> None:
         self.outcome.conflicts += done.conflicts
         self.outcome.already_merged += done.already_merged
         self.outcome.one_commit += done.engine == "one_commit"

@@ -82,11 +82,11 @@ class Bench:
         sql = f"create table bench.by_delta_{name} shallow clone {self.twin}{at}"
         return {
             "alluvium: tag": (
-                lambda: refs.tag(self._session, point, name),
-                lambda: refs.untag(self._session, self.mine, name),
+                lambda: refs.tag(self._session, point, name).apply(),
+                lambda: refs.untag(self._session, self.mine, name).apply(),
             ),
             "alluvium: clone": (
-                lambda: refs.clone(self._session, point, name, schema="bench"),
+                lambda: refs.clone(self._session, point, name, schema="bench").apply(),
                 lambda: self._session.sql(f"drop table bench.{name}"),
             ),
             "Delta: shallow clone": (
@@ -113,7 +113,7 @@ class Bench:
                 self._session.sql(f"create table by_delta.{name} shallow clone {self.twin}")
 
         return {
-            "alluvium: branch": (ours, lambda: discard(self._session, branch, [], dry_run=False)),
+            "alluvium: branch": (ours, lambda: discard(self._session, branch, []).apply()),
             "Delta: shallow clones": (
                 deltas,
                 lambda: self._session.sql("drop schema by_delta cascade"),
@@ -133,7 +133,7 @@ class Bench:
         subject = Subject(self.mine, "model.bench.mine", "mine")
 
         def ours() -> object:
-            return restore(self._session, subject, [], version=version, including=NAMED)
+            return restore(self._session, subject, [], version=version, including=NAMED).apply()
 
         return {
             "alluvium: restore": (ours, self._nothing),

@@ -174,7 +174,7 @@ class Alluvium:
         seconds, path, planning = _seconds(results)
         response = results[-1].adapter_response
         commit = log.last_commit(bench.session, f"delta.`{copy}`")
-        figures = json.loads(commit.get("userMetadata") or "{}").get("alluvium_merge", {})
+        figures = commit.note("alluvium_merge") or {}
         return Done(
             seconds,
             path,
@@ -215,7 +215,7 @@ class Stock:
         seconds, path, _ = _seconds(bench.dbt("stock", variables, ["batch", "items"]))
         commit = log.last_commit(bench.session, f"delta.`{copy}`")
         # A MERGE of no events makes no commit.
-        changed = commit["operationMetrics"] if commit["operation"] == "MERGE" else {}
+        changed = commit.metrics if commit.operation == "MERGE" else {}
         rows = sum(int(changed.get(f"numTargetRows{kind}", 0)) for kind in ("Inserted", "Updated"))
         return Done(seconds, path, rows, kept.files, kept.bytes)
 

@@ -29,11 +29,11 @@ BACKOFF = "alluvium.pause"
 # without any action may be left out.
 REUSE = "alluvium.reuse"
 # Before the id of a candidate's table: the version of it that a published table shows, -1 where it
-# shows another table. Read by `delta.log.heads`, `delta.rewrite.table_files` and
+# shows another table. Read by `plan.versions.heads`, `delta.rewrite.table_files` and
 # `plan.versions.batches`.
 PUBLISHED = "alluvium/published/"
 # 1 where a published table stays at the version that a person chose, 0 where publishes move it.
-# Read by `delta.log.heads`.
+# Read by `plan.versions.heads`.
 HOLD = "alluvium/hold"
 # Before the id of a table and what built it: the first version that `--empty` or `--sample` made of
 # a part of its rows. Read by `delta.log.partial`.
@@ -73,8 +73,8 @@ MERGE_FIGURES = "alluvium_merge"
 COMPACTION_FIGURES = "alluvium_compaction"
 # A streaming table's batch. Read by `plan.versions.arrivals` and `ingest.target`.
 STREAM_NOTE = "alluvium_stream"
-# What was published: the candidate, its version, who looked at it. Read by `delta.log.heads` and
-# `plan.versions.batches`.
+# What was published: the candidate, its version, who looked at it. Read by
+# `plan.versions.batches` and `delta.published.published_files`.
 PUBLISH_NOTE = "alluvium_published"
 # Of the first commit of a tag, a clone or a branch: its kind and name, message, author, and its
 # table and version. Read by `delta.refs.refs`.

@@ -74,6 +74,21 @@ def mistakes(where: str, value: Any, schema: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def right(block: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A mapping less what is not as its schema says, in mappings inside it too; else an empty one.
+
+    Rules across keys look at these values: a wrong one hides no mistake, and makes no second one.
+    """
+    found: dict[str, Any] = {}
+    for key, value in block.items() if isinstance(block, Mapping) else ():
+        rule = (schema.get("properties") or {}).get(key, schema["additionalProperties"])
+        if rule and rule.get("type") == "object" and isinstance(value, Mapping):
+            found[key] = right(value, rule)
+        elif rule and not mistakes(key, value, rule):
+            found[key] = value
+    return found
+
+
 def shown(value: Any) -> str:
     """A value for a message, as JSON."""
     return json.dumps(value, default=str)

@@ -11,6 +11,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else ending}"
 
 
+def needs(lost: Sequence[str]) -> str:
+    """What a message says of a version whose files are gone."""
+    return f"needs {counted(len(lost), 'file')} that VACUUM deleted, such as {lost[0]}"
+
+
 def listed(names: Sequence[str], most: int) -> str:
     """The first of some names, such as `a, b and 3 more`."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""

@@ -19,7 +19,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from alluvium.merge.fields import changes, fitted, untyped
+from alluvium.merge.fields import changes, fitted, retyped, untyped
 
 INT, LONG, TEXT, VOID = IntegerType(), LongType(), StringType(), NullType()
 
@@ -62,6 +62,15 @@ def test_what_has_no_type_yet() -> None:
         ("`a`", TEXT),
         ("`c`.`d`", INT),
         ("`f`.`element`", LONG),
+    ]
+
+
+def test_whole_columns_of_another_type() -> None:
+    table = struct(a=INT, b=INT, c=struct(d=INT), e=INT, gone=INT)
+    batch = struct(A=LONG, b=INT, c=struct(d=LONG), e=struct(f=INT), new=INT)
+    assert [str(one) for one in retyped(table, batch)] == [
+        "a is bigint, in the table int",
+        "e is struct<f:int>, in the table int",
     ]
 
 

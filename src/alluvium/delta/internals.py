@@ -64,6 +64,7 @@ RESTORE = _of("DeltaOperations$Restore", "new(Option, Option)")
 ROW_TRACKING = _of("RowTracking$", "isEnabled(Protocol, Metadata)", "isSupported(Protocol)")
 SET_TRANSACTION = _of("actions.SetTransaction", "new(String, long, Option)")
 STORED_BITMAP = _of("deletionvectors.StoredBitmap$", "create(DeletionVectorDescriptor, Path)")
+TYPE_WIDENING = _of("TypeWidening$", "isTypeChangeSupported(AtomicType, AtomicType)")
 UTILS = _of("util.Utils$", "getRandomPrefix(int)", "getRandomPrefixLength(Metadata)")
 VECTOR_CONTEXT = _of(
     "commands.DeletionVectorWriter$DeletionVectorMapperContext",

@@ -71,7 +71,7 @@ class Address:
 
 
 @dataclass(frozen=True)
-class State(Address):
+class JvmState(Address):
     """What a JVM that may outlive its command is, as its file in the home says.
 
     Attributes:
@@ -96,7 +96,7 @@ class State(Address):
         return json.dumps(asdict(self))
 
     @classmethod
-    def read(cls, text: str) -> State | None:
+    def read(cls, text: str) -> JvmState | None:
         """The state that `text` gave; None where that is none, or one of another release."""
         try:
             found: dict[str, Any] = json.loads(text)
@@ -111,7 +111,7 @@ class State(Address):
 
 @dataclass(frozen=True)
 class Here:
-    """Who asks, and from where: as `State` has it."""
+    """Who asks, and from where: as `JvmState` has it."""
 
     host: str
     user: int
@@ -138,7 +138,7 @@ class Verdict:
 
 
 def decide(
-    state: State | None,
+    state: JvmState | None,
     here: Here,
     parts: Mapping[str, str] | None,
     *,
@@ -174,7 +174,7 @@ def decide(
     return Verdict(Way.ATTACH)
 
 
-def _differ(state: State, parts: Mapping[str, str]) -> list[str]:
+def _differ(state: JvmState, parts: Mapping[str, str]) -> list[str]:
     """The names of what is not as it was, or only on one side."""
     now = salted(parts, state.salt)
     names = sorted(now.keys() | state.made_of.keys())

@@ -50,7 +50,7 @@ def remove_half_made(home: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Move:
+class HomeMove:
     """A home's way from `old` to `new`, both absolute."""
 
     old: Path
@@ -112,7 +112,7 @@ def settle(session: SparkSession, home: Path, *, own_warehouse: bool) -> str | N
         made_at = made_at or metastore.warehouse().parent
         if made_at != home:
             _write(home / "metastore" / _MOVED_FROM, made_at)
-        said = None if made_at == home else metastore.move(Move(made_at, home))
+        said = None if made_at == home else metastore.move(HomeMove(made_at, home))
     finally:
         metastore.close()
     _write(note, home)
@@ -151,7 +151,7 @@ class _Metastore:
         rows = self._rows("select NAME, DB_LOCATION_URI from APP.DBS where NAME = 'default'")
         return _path(rows[0][1])
 
-    def move(self, move: Move) -> str:
+    def move(self, move: HomeMove) -> str:
         tables = {f"{schema}.{name}": uri for schema, name, uri in self._rows(_TABLES) if uri}
         missing = move.missing(tables)
         named = ", ".join(missing[:_SHOWN]) + (", …" if len(missing) > _SHOWN else "")

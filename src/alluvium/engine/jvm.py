@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
-from functools import lru_cache, partial, reduce
+from functools import cached_property, lru_cache, partial, reduce
 from typing import Any, TypeVar
 
 from py4j.java_gateway import JavaPackage
@@ -13,10 +13,12 @@ from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType
 
-from alluvium.engine.handles import JavaFunctions
+from alluvium.engine.handles import JavaFunctions, JavaSeq
 from alluvium.engine.internals import DATA_TYPE, FUNCTIONS, HADOOP_FS_RELATION, Internal
 
 T = TypeVar("T")
+# Lines that come over py4j at once.
+_FEW = 32
 
 
 class _Names:
@@ -151,13 +153,30 @@ def items(scala: Any) -> list[Any]:
     return [scala.apply(place) for place in range(scala.size())]
 
 
-def texts(scala: Any) -> list[str]:
-    """The elements of a Scala `Seq` of texts without line breaks, such as lines of a log.
+class _Lines:
+    """Lines of which the first comes alone, until more are asked for."""
 
-    As one text: py4j would ask for one after another.
-    """
-    # By this sign alone: the texts may hold others that end a line.
-    return str(scala.mkString("\n")).split("\n")
+    def __init__(self, scala: JavaSeq) -> None:
+        self._scala = scala
+
+    @cached_property
+    def _all(self) -> list[str]:
+        return _split(self._scala)
+
+    def __iter__(self) -> Iterator[str]:
+        yield str(self._scala.head())
+        yield from self._all[1:]
+
+
+def lines(scala: JavaSeq) -> Iterable[str]:
+    """The elements of a Scala `Seq` of lines, such as those of a log; empty ones are left out."""
+    return _Lines(scala) if scala.size() > _FEW else _split(scala)
+
+
+def _split(scala: JavaSeq) -> list[str]:
+    # As one text: py4j would ask for one after another. By this sign alone: the texts may hold
+    # others that end a line.
+    return [one for one in str(scala.mkString("\n")).split("\n") if one]
 
 
 def relations(plan: Any) -> Iterator[Any]:

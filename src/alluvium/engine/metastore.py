@@ -13,7 +13,7 @@ from alluvium.paths import Place
 
 
 @dataclass(frozen=True)
-class Table:
+class Registered:
     """A table or a view.
 
     Attributes:
@@ -29,7 +29,7 @@ class Table:
     is_managed: bool = False
 
 
-def tables(session: SparkSession, schema: str) -> list[Table]:
+def tables(session: SparkSession, schema: str) -> list[Registered]:
     """The tables and views of `schema` by name, temporary ones left out; none without a schema.
 
     Three calls to the metastore, however many tables there are.
@@ -40,7 +40,7 @@ def tables(session: SparkSession, schema: str) -> list[Table]:
     return [_table(one) for one in _entries(catalog, schema)]
 
 
-def table(session: SparkSession, schema: str, name: str) -> Table | None:
+def table(session: SparkSession, schema: str, name: str) -> Registered | None:
     """What the metastore says of one table or view, with the folder of a table; None without."""
     catalog = _catalog(session)
     option = jvm.of(session).scala.Option.apply(schema)
@@ -51,7 +51,7 @@ def table(session: SparkSession, schema: str, name: str) -> Table | None:
     return replace(_table(found), location=_location(found))
 
 
-def delta_tables(session: SparkSession) -> list[Table]:
+def delta_tables(session: SparkSession) -> list[Registered]:
     """The Delta tables of every schema that the metastore knows, by their whole names."""
     catalog = _catalog(session)
     found = []
@@ -82,9 +82,9 @@ def _location(table: Any) -> str | None:
     return str(Place.of_uri(str(uri.get()))) if uri.isDefined() else None
 
 
-def _table(table: Any) -> Table:
+def _table(table: Any) -> Registered:
     provider = table.provider()
-    return Table(
+    return Registered(
         name=str(table.identifier().table()),
         is_view=str(table.tableType().name()) == "VIEW",
         is_managed=str(table.tableType().name()) == "MANAGED",

@@ -69,7 +69,7 @@ def limited(session: SparkSession, sql: str, limit: int | None) -> str:
     """
     *headers, last = statements(session, sql)
     if limit is not None and not _LOOKS.match(last):
-        parser = session._jsparkSession.sessionState().sqlParser()
+        parser = _parser(session)
         # A query that has a limit of its own cannot have a second one behind it.
         ways = (f"{last}\nlimit {limit}", f"select * from (\n{last}\n)\nlimit {limit}")
         found = [way for way in ways if _parses(parser.parseQuery, way)]
@@ -90,6 +90,15 @@ def is_query(sql: str) -> bool:
 def only_reads(sql: str) -> bool:
     """Whether a statement is a query, or a look: it leaves the session's settings and views."""
     return is_query(sql) or bool(_LOOKS.match(sql))
+
+
+def is_known(session: SparkSession, sql: str) -> bool:
+    """Whether Spark, or a plug-in of the session, has a statement."""
+    return _parses(_parser(session).parsePlan, sql)
+
+
+def _parser(session: SparkSession) -> Any:
+    return session._jsparkSession.sessionState().sqlParser()
 
 
 def _parses(parse: Callable[[str], Any], sql: str) -> bool:

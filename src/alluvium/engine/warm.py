@@ -28,7 +28,7 @@ from alluvium.engine import EngineError, java, jvm
 from alluvium.engine.attaching import (
     Address,
     Here,
-    State,
+    JvmState,
     Verdict,
     Way,
     decide,
@@ -128,7 +128,7 @@ def _file(name: str | Path) -> str:
     return f"{path} {found.st_size} {found.st_mtime_ns}"
 
 
-def meet(home: Path, wanted: Mapping[str, str] | None, keep: float) -> tuple[State, Line] | str:
+def meet(home: Path, wanted: Mapping[str, str] | None, keep: float) -> tuple[JvmState, Line] | str:
     """Attach to the JVM of the home; where that may not be, wait until it is gone.
 
     Args:
@@ -171,7 +171,7 @@ def meet(home: Path, wanted: Mapping[str, str] | None, keep: float) -> tuple[Sta
     return f"The warm engine of {home} is gone, as {why}: this command starts Spark" if why else ""
 
 
-def _attached(state: State, keep: float) -> Line | None:
+def _attached(state: JvmState, keep: float) -> Line | None:
     try:
         line = Line(state)
     except OSError:
@@ -200,13 +200,13 @@ def here(home: Path) -> Here:
     return Here(socket.gethostname(), os.getuid(), str(home), f"{found.st_dev}:{found.st_ino}")
 
 
-def read(home: Path) -> State | None:
+def read(home: Path) -> JvmState | None:
     """What the file of the home says of its JVM; None where there is none, or of another release.
 
     Raises:
         EngineError: it is another user's.
     """
-    return State.read(_noted(home))
+    return JvmState.read(_noted(home))
 
 
 def address(home: Path) -> Address | None:
@@ -231,7 +231,7 @@ def _noted(home: Path) -> str:
         ) from error
 
 
-def write(home: Path, state: State) -> None:
+def write(home: Path, state: JvmState) -> None:
     """Say what the JVM is: at once, and to this user alone."""
     draft = home / f"{STATE}.new"
     draft.unlink(missing_ok=True)
@@ -290,7 +290,7 @@ def is_held(home: Path) -> bool:
     return False
 
 
-def wait_until_gone(home: Path, state: State | None) -> None:
+def wait_until_gone(home: Path, state: JvmState | None) -> None:
     """Wait until the JVM of the home has ended.
 
     Raises:
@@ -341,7 +341,7 @@ def keep(
     server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
     port = jvm.call_own(session, _JAVA, "open", server, str(home), str(is_service).lower())
     me, salt = here(home), secrets.token_hex(16)
-    state = State(
+    state = JvmState(
         host=me.host,
         user=me.user,
         pid=gateway.proc.pid,

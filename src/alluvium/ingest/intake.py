@@ -29,7 +29,6 @@ from alluvium.ingest.parsing import header_names, named_columns
 from alluvium.ingest.spec import SpecError, StreamError, real
 from alluvium.paths import LOCAL, Place, name_of
 from alluvium.plan.versions import arrivals
-from alluvium.plan.versions.commit import commit_info
 from alluvium.wording import listed
 
 # Commits that bring no events which an earlier one did not: of a compaction, of deletes.
@@ -293,14 +292,10 @@ class Intake:
         known = self.version
         if known is None or not 0 < version - known <= _COMMITS:
             return True
-        for actions in log.newest_first(self._session, self._table, after=known):
-            commit = None if actions is None else commit_info(actions[0])
-            if commit is None:
-                return True
-            ours = arrivals.stream_note(commit) is not None
-            if not ours and commit.get("operation") not in _BRING_NOTHING:
-                return True
-        return False
+        return any(
+            arrivals.stream_note(commit) is None and commit.operation not in _BRING_NOTHING
+            for commit in log.newest_first(self._session, self._table, after=known)
+        )
 
     def _pass_over_held(self, session: SparkSession, sql: str, view: str) -> None:
         """Note the waiting files of which the table holds all that the query selects."""

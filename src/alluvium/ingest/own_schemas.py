@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -34,11 +36,12 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
+from alluvium.engine.causes import explain
 from alluvium.engine.frames import of_each
 from alluvium.ingest.parsing import columns_of
-from alluvium.ingest.spec import Feed, SpecError
+from alluvium.ingest.spec import Feed, SpecError, StreamError
 from alluvium.names import quoted
-from alluvium.paths import name_of
+from alluvium.paths import Place, name_of
 from alluvium.wording import listed
 
 _SCHEMAS = "alluvium.FileSchemas"
@@ -158,7 +161,17 @@ def _as_spark_reads(reader: DataFrameReader, feed: Feed, own: Own) -> tuple[Data
     """`rows` of files whose footers tell nothing: Spark says what is wrong with them."""
     if feed.spec.schema is not None:
         reader = reader.schema(feed.spec.schema)
-    frame = reader.option("mergeSchema", "true").load(own.paths)
+    try:
+        frame = reader.option("mergeSchema", "true").load(own.paths)
+    except (PySparkException, Py4JError) as error:
+        # Of most ORC files that are cut off Spark says what it met, and not where.
+        why = explain(error).text
+        if any(name_of(path) in why for path in own.paths):
+            raise
+        raise StreamError(
+            f"{Place.of(own.paths[0]).path} cannot be read: {why}. Deliver it whole under its name,"
+            " or take it away, and run again"
+        ) from error
     return frame, F.struct(*(F.col(quoted(name)) for name in frame.columns))
 
 

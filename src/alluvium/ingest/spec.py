@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from alluvium import schema
 from alluvium.ingest import options as reader
 from alluvium.ingest.options import ARCHIVE, CLEANS, FILE_FORMATS, HEADER
+from alluvium.marks import STREAM_NOTE
 from alluvium.paths import LOCAL, SYSTEM, Place
 
-FORMATS = (*FILE_FORMATS, "kafka")
-KEYS = (
-    "format",
-    "path",
-    "topic",
-    "options",
-    "schema",
-    "min_rows",
-    "max_wait",
-    "max_files_per_trigger",
-    "max_bytes_per_trigger",
-)
-_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
-_DURATION = re.compile(r"(\d+)\s*(s|seconds?|m|minutes?|h|hours?|d|days?)")
+META = STREAM_NOTE
+# The formats that a key is used by; the other keys are used by all.
+_USED_BY = {
+    "path": FILE_FORMATS,
+    "topic": ("kafka",),
+    "schema": tuple(name for name in FILE_FORMATS if name != "text"),
+    "max_files_per_trigger": FILE_FORMATS,
+    "max_bytes_per_trigger": FILE_FORMATS,
+}
+_SERVERS = "kafka.bootstrap.servers"
+_WAIT = re.compile(r"\s*(\d+)\s*([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
@@ -92,7 +91,7 @@ class StreamSpec:
 
     Attributes:
         source: ``<source>.<table>`` for messages.
-        format: One of ``FORMATS``.
+        format: One of those that the schema of the settings names.
         path: Folder, file or glob of files.
         topics: Kafka topics.
         options: Options of the reader.
@@ -175,153 +174,80 @@ def parse_spec(source: str, block: Any) -> StreamSpec:
     Raises:
         SpecError: With every mistake: the key, the value and what is accepted.
     """
-    if not isinstance(block, Mapping):
-        raise SpecError(source, [f"accepted: a mapping with the keys {', '.join(KEYS)}"])
-    mistakes = [
-        f"{key!s}: unknown key; accepted: {', '.join(KEYS)}" for key in block if key not in KEYS
-    ]
-    fmt = block.get("format")
-    if fmt not in FORMATS:
-        mistakes.append(f"format: {fmt!r}; accepted: {', '.join(FORMATS)}")
-    options = _options(block.get("options"), fmt, "schema" in block, mistakes)
-    path = _path(block, fmt, mistakes)
-    topics = _topics(block, fmt, mistakes)
-    if fmt == "kafka" and "kafka.bootstrap.servers" not in options:
-        mistakes.append("options.kafka.bootstrap.servers: missing; accepted: host:port, …")
-    schema = _schema(block.get("schema"), fmt, mistakes)
-
-    def count(key: str, allowed: bool = True) -> int | None:
-        value = block.get(key)
-        if value is None:
-            return None
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            mistakes.append(f"{key}: {value!r}; accepted: a whole number from 1")
-        elif not allowed:
-            mistakes.append(f"{key}: not used by {fmt}")
-        else:
-            return value
-        return None
-
-    min_rows = count("min_rows") or 1
-    max_files = count("max_files_per_trigger", fmt != "kafka")
-    max_bytes = count("max_bytes_per_trigger", fmt != "kafka")
-    if max_files is not None and max_bytes is not None:
-        mistakes.append("max_files_per_trigger, max_bytes_per_trigger: accepted: one of the two")
-    max_wait = _duration(block.get("max_wait"), mistakes)
-    if min_rows > 1 and block.get("max_wait") is None:
-        mistakes.append(
-            "max_wait: missing, and min_rows alone could hold the last rows back without an end; "
-            "accepted: seconds, for example 90 or '15 minutes'"
-        )
-    if min_rows == 1 and block.get("max_wait") is not None and "min_rows" not in block:
-        mistakes.append("max_wait: has no effect without min_rows; accepted: both, or neither")
+    given = block
+    if isinstance(block, Mapping):
+        # A key of YAML that says nothing is as if it were not there.
+        given = {key: value for key, value in block.items() if value is not None}
+    rule = schema.settings()["source"][META]
+    mistakes = schema.mistakes(f"meta.{META}", given, rule)
+    right = schema.right(given, rule)
+    wrong: list[str] = []
+    options = _options(given, right, wrong)
+    wrong += _across(given, right, options) if right else ()
+    mistakes += [f"meta.{META}.{line}" for line in wrong]
     if mistakes:
         raise SpecError(source, mistakes)
-    return StreamSpec(
-        source, str(fmt), path, topics, options, schema, min_rows, max_wait, max_files, max_bytes
-    )
-
-
-def _schema(schema: Any, fmt: Any, mistakes: list[str]) -> str | None:
-    if schema is None:
-        return None
-    if not isinstance(schema, str) or not schema.strip():
-        mistakes.append(
-            f"schema: {schema!r}; accepted: column definitions, for example 'id bigint'"
-        )
-    elif fmt in ("text", "kafka"):
-        mistakes.append(f"schema: not used by {fmt}; accepted with json, csv, parquet, orc")
-    return str(schema)
-
-
-def _env_or_text(value: Any) -> str | EnvVar | None:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, (str, int, float)):
-        return str(value)
-    if isinstance(value, Mapping) and set(value) == {"env"} and isinstance(value["env"], str):
-        return EnvVar(value["env"])
-    return None
+    topic = right.pop("topic", ())
+    values = {key: _READ.get(key, lambda value: value)(value) for key, value in right.items()}
+    topics = (topic,) if isinstance(topic, str) else tuple(topic)
+    return StreamSpec(source, **values | {"topics": topics, "options": options})
 
 
 def _options(
-    block: Any, fmt: Any, has_schema: bool, mistakes: list[str]
+    given: Mapping[str, Any], right: Mapping[str, Any], mistakes: list[str]
 ) -> dict[str, str | EnvVar]:
-    if block is None:
-        return {}
-    if not isinstance(block, Mapping):
-        mistakes.append("options: accepted: a mapping of option to value or {env: NAME}")
-        return {}
-    options: dict[str, str | EnvVar] = {}
-    for key, raw in block.items():
-        value = _env_or_text(raw)
-        name = reader.spelt(str(fmt), str(key))
-        reason = reader.unfit(str(fmt), str(key), has_schema)
-        if reason is not None:
-            mistakes.append(f"options.{key}: {reason}")
-        elif value is None:
-            # The value is not shown: it may be a secret put in the wrong shape.
-            mistakes.append(
-                f"options.{key}: accepted: a text, a number, a boolean or {{env: NAME}}"
-            )
-        elif name in options:
-            mistakes.append(f"options.{key}: {name} is given twice; accepted: once, in any case")
-        else:
+    """The options by the names that Spark gives them."""
+    fmt, found = str(right.get("format")), dict[str, str | EnvVar]()
+    for key, raw in right.get("options", {}).items():
+        name, value = reader.spelt(fmt, str(key)), _text(raw)
+        wrong = reader.unfit(fmt, str(key), "schema" in given)
+        if wrong is None and name in found:
+            wrong = f"{name} is given twice; accepted: once, in any case"
+        elif wrong is None:
+            found[name] = value
             wrong = reader.bad_value(name, value) if isinstance(value, str) else None
-            if wrong is not None:
-                mistakes.append(f"options.{key}: {wrong}")
-            options[name] = value
-    mistakes.extend(reader.together(options))
-    return options
+        if wrong is not None:
+            mistakes.append(f"options.{key}: {wrong}")
+    mistakes.extend(reader.together(found))
+    return found
 
 
-def _path(block: Mapping[str, Any], fmt: Any, mistakes: list[str]) -> str | EnvVar | None:
-    if fmt == "kafka":
-        if "path" in block:
-            mistakes.append("path: not used by kafka; accepted: topic")
-        return None
-    if "path" not in block:
-        mistakes.append("path: missing; accepted: a folder, a file, a glob or {env: NAME}")
-        return None
-    path = _env_or_text(block["path"])
-    if path is None or path == "":
-        mistakes.append(f"path: {block['path']!r}; accepted: a text or {{env: NAME}}")
-    return path
-
-
-def _topics(block: Mapping[str, Any], fmt: Any, mistakes: list[str]) -> tuple[str, ...]:
-    topic = block.get("topic")
-    if fmt != "kafka":
-        if topic is not None:
-            mistakes.append(f"topic: not used by {fmt}; accepted: path")
-        return ()
-    topics = [topic] if isinstance(topic, str) else topic
-    if (
-        not isinstance(topics, list)
-        or not topics
-        or not all(isinstance(name, str) and name.strip() for name in topics)
-    ):
-        mistakes.append(f"topic: {topic!r}; accepted: a topic or a list of topics")
-        return ()
-    for name in topics:
-        if not _TOPIC.fullmatch(name):
-            # No topic has such a name, so it would be empty for ever.
-            mistakes.append(
-                f"topic: {name!r}; accepted: names of topics, of letters, digits, '.', '_' and '-';"
-                " several as a list"
-            )
-    return tuple(topics)
-
-
-def _duration(value: Any, mistakes: list[str]) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    match = _DURATION.fullmatch(value.strip()) if isinstance(value, str) else None
-    if match is None:
-        mistakes.append(
-            f"max_wait: {value!r}; accepted: seconds, or a text like '90 s', '15 minutes'"
+def _across(
+    given: Mapping[str, Any], right: Mapping[str, Any], options: Mapping[str, Any]
+) -> Iterator[str]:
+    """Mistakes that no key makes by itself: `given` as it was written, `right` without the wrong
+    values."""
+    if fmt := right.get("format"):
+        for key, formats in _USED_BY.items():
+            if key in given and fmt not in formats:
+                yield f"{key}: not used by {fmt}; accepted with {', '.join(formats)}"
+        needed = "topic" if fmt == "kafka" else "path"
+        if needed not in given:
+            said = schema.settings()["source"][META]["properties"][needed]["accepted"]
+            yield f"{needed}: missing; accepted: {said}"
+        if fmt == "kafka" and _SERVERS not in options:
+            yield f"options.{_SERVERS}: missing; accepted: host:port, …"
+    if {"max_files_per_trigger", "max_bytes_per_trigger"} <= right.keys():
+        yield "max_files_per_trigger, max_bytes_per_trigger: accepted: one of the two"
+    if right.get("min_rows", 1) > 1 and "max_wait" not in given:
+        yield (
+            "max_wait: missing, and min_rows alone could hold the last rows back without an end; "
+            "accepted: seconds, for example 90 or '15 minutes'"
         )
-        return None
-    return int(match[1]) * _SECONDS[match[2][0]]
+    if "max_wait" in given and "min_rows" not in given:
+        yield "max_wait: has no effect without min_rows; accepted: both, or neither"
+
+
+def _text(value: Any) -> str | EnvVar:
+    if isinstance(value, Mapping):
+        return EnvVar(value["env"])
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _seconds(value: str | int) -> int:
+    match = None if isinstance(value, int) else _WAIT.match(value)
+    return int(match[1]) * _SECONDS[match[2]] if match else int(value)
+
+
+# How the values of keys are read; the others are as they are.
+_READ: Mapping[str, Callable[[Any], Any]] = {"path": _text, "max_wait": _seconds}

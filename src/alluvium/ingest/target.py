@@ -20,7 +20,6 @@ from alluvium.ingest.spec import Feed, StreamError
 from alluvium.names import among, quoted
 from alluvium.plan.layout.generated import GeneratedColumn
 from alluvium.plan.versions import arrivals
-from alluvium.plan.versions.commit import commit_info
 
 BATCH_ID = "_batch_id"
 
@@ -161,7 +160,7 @@ def highest_batch(session: SparkSession, table: str) -> int:
     found = 0
     if BATCH_ID in session.table(table).columns:
         found = session.table(table).agg(F.max(BATCH_ID)).collect()[0][0] or 0
-    for actions in log.newest_first(session, table):
-        if (note := arrivals.stream_note(commit_info(actions[0]) if actions else None)) is not None:
+    for commit in log.newest_first(session, table):
+        if (note := arrivals.stream_note(commit)) is not None:
             return max(int(found), int(note["batch_id"]))
     return int(found)

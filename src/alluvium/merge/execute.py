@@ -14,6 +14,7 @@ from alluvium import marks
 from alluvium.delta.log import committing, log, own_commit
 from alluvium.merge import one_commit, progress
 from alluvium.merge.conflicts import ConflictError, StaleBatchError, retry
+from alluvium.plan.merge.figures import Merged
 from alluvium.plan.ranges.locate import Kept
 
 RETRIES = 5
@@ -54,32 +55,6 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a merge did.
-
-    affected: rows it changed.
-    files, bytes: what was written, where the engine says so.
-    engine: `one_commit` or `merge_into`.
-    refused: why the one-commit merge left the statement to MERGE INTO; None where it was not asked.
-    already_merged: the table had this batch, from an earlier run or from another process in the
-        meantime; nothing was changed.
-    conflicts: how often another writer's commit made it start again.
-    restarts: how often a lost executor did.
-    kept: the files that were looked at, and all.
-    """
-
-    affected: int
-    engine: str = "merge_into"
-    refused: str | None = None
-    already_merged: bool = False
-    conflicts: int = 0
-    restarts: int = 0
-    files: int | None = None
-    bytes: int | None = None
-    kept: Kept | None = None
-
-
-@dataclass(frozen=True)
 class DeltaTable:
     """A table of a session, which a merge changes for one model.
 
@@ -107,14 +82,11 @@ class DeltaTable:
         """The newest event batch that the model merged into it; None before the first."""
         return progress.read(self.session, self.name, self.model)
 
-    def commit(self, statement: Statement, table_id: str) -> Outcome:
+    def commit(self, statement: Statement, table_id: str) -> Merged:
         """Run the statement and commit it with its progress, to the table with this id."""
-        kept: Kept | None = None
 
-        def describe(looked_at: Kept) -> str:
-            nonlocal kept
-            kept = looked_at
-            figures = {**statement.figures, **looked_at.figures(), "table": table_id}
+        def describe(kept: Kept) -> str:
+            figures = {**statement.figures, **kept.figures(), "table": table_id}
             return json.dumps({statement.key: figures}, sort_keys=True)
 
         recorded, after = statement.noted, None
@@ -135,28 +107,19 @@ class DeltaTable:
                 automata=statement.automata,
                 beside=statement.beside,
             )
-            if isinstance(merged, one_commit.Merged):
-                is_known = recorded is not None and merged.version is None
+            if isinstance(merged, Merged):
                 own_commit.tidy(self.session, self.name, begun, merged.files_left)
-                return Outcome(
-                    merged.affected,
-                    "one_commit",
-                    already_merged=is_known,
-                    restarts=merged.restarts,
-                    files=merged.files_written,
-                    bytes=merged.bytes_written,
-                    kept=kept,
-                )
+                return merged
             refused = merged.reason
             if statement.needs_one_commit:
                 raise needs_merge_into(self.name, refused)
-        metadata = describe(log.skipping(self.session, self.name, statement.prune))
-        outcome, left = self._merge_into(statement, recorded, metadata, after)
+        looked_at = log.skipping(self.session, self.name, statement.prune)
+        merged = self._merge_into(statement, recorded, describe(looked_at), after)
         if statement.beside:
             log.commit_transactions(self.session, self.name, statement.beside, committing.FOREVER)
-        if not outcome.affected:  # else a file without rows would be one of several
-            own_commit.tidy(self.session, self.name, begun, left)
-        return replace(outcome, refused=refused, kept=None if outcome.already_merged else kept)
+        if not merged.affected:  # else a file without rows would be one of several
+            own_commit.tidy(self.session, self.name, begun, merged.files_left)
+        return replace(merged, refused=refused, kept=None if merged.already_merged else looked_at)
 
     def _merge_into(
         self,
@@ -164,8 +127,7 @@ class DeltaTable:
         recorded: tuple[str, int] | None,
         metadata: str,
         after: int | None,
-    ) -> tuple[Outcome, int]:
-        """What it did, and `own_commit.left_by` of it."""
+    ) -> Merged:
         settings = {committing.COMMIT_METADATA: metadata}
         if recorded is not None:
             settings |= {committing.TXN_APP: recorded[0], committing.TXN_VERSION: str(recorded[1])}
@@ -184,10 +146,12 @@ class DeltaTable:
                 self.session.conf.unset(key)
         # Delta answers with no row where the `txn` is in the log already.
         if not rows:
-            return Outcome(0, already_merged=True), 0
+            return Merged(already_merged=True)
         if recorded is not None and after is not None:
             self._set_back_again(recorded[0], after, looked_at)
-        return Outcome(int(rows[0]["num_affected_rows"])), own_commit.left_by(frame)
+        kinds = ("inserted", "updated", "deleted")
+        inserted, updated, deleted = (int(rows[0][f"num_{kind}_rows"]) for kind in kinds)
+        return Merged(inserted, updated, deleted, files_left=own_commit.left_by(frame))
 
     def _check_not_behind(self, after: int | None) -> None:
         if after is None:
@@ -206,7 +170,7 @@ class DeltaTable:
             StaleBatchError: it did; the next try begins where the restore left off.
         """
         commits = log.newest_first(self.session, self.name, looked_at)
-        numbers = (number for lines in commits for number in progress.numbers_of(lines or [], app))
+        numbers = (one.transactions.get(app, after) for one in commits)
         back = next((number for number in numbers if number < after), None)
         if back is None:
             return
@@ -225,7 +189,7 @@ def needs_merge_into(table: str, reason: str) -> ValueError:
 
 def run(
     table: DeltaTable, plan: Callable[[], Statement | None], retries: int = RETRIES
-) -> Outcome | None:
+) -> Merged | None:
     """Run the MERGE that `plan` gives into `table`, again if other writers are in its way.
 
     Args:
@@ -244,7 +208,7 @@ def run(
     staged_for: str | None = None
     through: int | None = None
 
-    def attempt() -> Outcome | None:
+    def attempt() -> Merged | None:
         nonlocal tries, staged_for, through
         tries += 1
         # What was in the way may have been this very batch, merged by another process.
@@ -263,15 +227,15 @@ def run(
                 " again."
             )
         if statement is None:
-            return recorded() or Outcome(0)
+            return recorded() or Merged()
         through = statement.through
         return table.commit(statement, present)
 
-    def recorded() -> Outcome | None:
+    def recorded() -> Merged | None:
         done = None if through is None else table.progress()
         if through is not None and done is not None and done >= through:
-            return Outcome(0, already_merged=True)
+            return Merged(already_merged=True)
         return None
 
-    outcome, conflicts = retry(table.name, attempt, recorded, retries)
-    return outcome and replace(outcome, conflicts=conflicts)
+    merged, conflicts = retry(table.name, attempt, recorded, retries)
+    return merged and replace(merged, conflicts=conflicts)

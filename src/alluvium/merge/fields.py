@@ -61,6 +61,17 @@ def changes(table: StructType, batch: StructType) -> list[Change]:
     ]
 
 
+def retyped(table: StructType, batch: StructType) -> list[Change]:
+    """Plain columns that both have, with other types."""
+    return [
+        Change((stored.name,), stored.dataType, given.dataType)
+        for stored, given in _pairs(table, batch)
+        if given is not None
+        and not isinstance(stored.dataType, _NESTED)
+        and stored.dataType != given.dataType
+    ]
+
+
 def untyped(table: StructType, batch: StructType) -> list[Change]:
     """Columns and fields that have no type in a table (VOID), and that a batch gives one.
 

@@ -22,8 +22,10 @@ from alluvium.delta.merge.merge_command import MergeCommand
 from alluvium.engine import jvm
 from alluvium.engine.causes import full_text
 from alluvium.merge.conflicts import LostRowsError, StaleBatchError
+from alluvium.plan.merge.figures import Merged
 from alluvium.plan.ranges.locate import Kept
 
+ONE_COMMIT = "one_commit"
 # Up to this many bytes the batch, or what it matched, goes to every executor, and the new rows
 # into one file.
 _SMALL = 64 * 2**20
@@ -37,30 +39,6 @@ class Refusal:
     """The statement was not run, and nothing was written: MERGE has to do it."""
 
     reason: str
-
-
-@dataclass(frozen=True)
-class Merged:
-    """Rows and files that a merge changed; all 0 where its progress was recorded before.
-
-    version: the table's version that it committed, None for none.
-    files_left: without rows, that no version has.
-    restarts: how often a lost executor made it begin again.
-    """
-
-    version: int | None = None
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
-    files_read: int = 0
-    files_written: int = 0
-    bytes_written: int = 0
-    files_left: int = 0
-    restarts: int = 0
-
-    @property
-    def affected(self) -> int:
-        return self.inserted + self.updated + self.deleted
 
 
 class Asked(TypedDict, total=False):
@@ -160,14 +138,15 @@ class Prepared:
             noted = [committing.set_transaction(session, *one) for one in self.beside.items()]
             version = self.command.commit([*noted, *self.actions], self.figures)
         return Merged(
-            version=version,
-            inserted=self.figures["numTargetRowsInserted"],
-            updated=self.figures["numTargetRowsUpdated"],
-            deleted=self.figures["numTargetRowsDeleted"],
-            files_read=self.kept.files,
-            files_written=self.figures["numTargetFilesAdded"],
-            bytes_written=self.figures["numTargetBytesAdded"],
+            self.figures["numTargetRowsInserted"],
+            self.figures["numTargetRowsUpdated"],
+            self.figures["numTargetRowsDeleted"],
+            version,
+            ONE_COMMIT,
+            files=self.figures["numTargetFilesAdded"],
+            bytes=self.figures["numTargetBytesAdded"],
             files_left=self.files_left,
+            kept=self.kept,
         )
 
     def __enter__(self) -> Prepared:
@@ -180,7 +159,7 @@ class Prepared:
 def prepare(session: SparkSession, sql: str, **asked: Unpack[Asked]) -> Prepared | Merged | Refusal:
     """All of `merge` but its commit. Arguments and errors are those of `merge`.
 
-    Gives `Merged` where the progress was recorded before.
+    Gives `Merged` where the progress was recorded before: nothing was changed.
     """
     started = time.monotonic()
     # Merging reads row numbers where Parquet has them.
@@ -198,7 +177,7 @@ def prepare(session: SparkSession, sql: str, **asked: Unpack[Asked]) -> Prepared
         if progress is not None and after is not None and command.recorded(progress[0]) < after:
             raise StaleBatchError(f"the table was set back behind event batch {after}")
         if command.was_executed():
-            return Merged()
+            return Merged(engine=ONE_COMMIT, already_merged=True)
         prepared = Prepared(
             command,
             started,

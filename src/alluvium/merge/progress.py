@@ -6,8 +6,7 @@ an older one had recorded never counts for it.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 
 from delta.exceptions import ConcurrentTransactionException
@@ -15,8 +14,8 @@ from pyspark.sql import SparkSession
 
 from alluvium import marks
 from alluvium.delta.log import log, partial
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.plan.versions.batches import app_id as app_id
-from alluvium.plan.versions.commit import commit_info
 
 # Commits that make a table of a query, and those that leave its rows alone.
 _MADE = ("CREATE TABLE AS", "CREATE OR REPLACE TABLE AS", "REPLACE TABLE AS")
@@ -60,21 +59,16 @@ def by_model(table_id: str, versions: Mapping[str, int]) -> dict[str, int]:
     }
 
 
-def numbers_of(lines: Iterable[str], app: str) -> list[int]:
-    """The numbers that a commit's `txn` actions, among its JSON lines, give an application."""
-    found = (json.loads(line).get("txn") for line in lines)
-    return [int(one["version"]) for one in found if one and one["appId"] == app]
-
-
 def has_begun(session: SparkSession, table: str) -> bool:
     """Whether anything came into `table` since it was made empty, to be merged into.
 
     Where its first merge failed or was killed, nothing did.
     """
-    if int(log.snapshot_of(session, table).numOfFiles()):
+    now = TableSnapshot.of(session, table)
+    if now.files:
         return True
-    for actions in log.newest_first(session, table):
-        operation = str(commit_info(actions[0]).get("operation")) if actions else ""
+    for commit in now.commits():
+        operation = str(commit.operation)
         if operation.startswith(_MADE):
             return False
         if not operation.startswith(_ALTERED):
@@ -90,7 +84,7 @@ def copy(session: SparkSession, source: str, target: str) -> int:
     It is that of the version that it is a clone of: the source may have merged more, or been
     rebuilt, since.
     """
-    cloned = log.last_commit(session, target).get("operationParameters", {}).get("sourceVersion")
+    cloned = log.last_commit(session, target).parameters.get("sourceVersion")
     if cloned is None:
         return 0  # another writer was here first
     target_id = log.table_id(session, target)

@@ -15,7 +15,7 @@ _CHECKPOINT = re.compile(
 
 
 @dataclass(frozen=True)
-class Parts:
+class CheckpointParts:
     """The files of a checkpoint that are there: names in order, and how many it should have."""
 
     version: int
@@ -36,14 +36,14 @@ def commits(names: Iterable[str]) -> dict[int, str]:
     return {int(match[1]): match[0] for name in names if (match := _COMMIT.fullmatch(name))}
 
 
-def checkpoints(names: Iterable[str]) -> Iterator[Parts]:
+def checkpoints(names: Iterable[str]) -> Iterator[CheckpointParts]:
     """The checkpoints of a log, the oldest first."""
     parts: dict[tuple[int, str], list[str]] = {}
     for name in names:
         if match := _CHECKPOINT.fullmatch(name):
             parts.setdefault((int(match[1]), match[3] or name), []).append(name)
     for (version, of), some in sorted(parts.items()):
-        yield Parts(version, tuple(sorted(some)), int(of) if of.isdigit() else 1)
+        yield CheckpointParts(version, tuple(sorted(some)), int(of) if of.isdigit() else 1)
 
 
 def versions_of(name: str) -> tuple[int, ...]:

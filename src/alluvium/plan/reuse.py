@@ -10,10 +10,11 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 from alluvium import marks
-from alluvium.plan.versions.commit import commit_info, noted
+from alluvium.plan.versions.commit import NOTES, OF_FILES, Commit
 from alluvium.wording import listed
 
 # In the home: a file for each test.
@@ -152,23 +153,18 @@ def mark(record: Record, name: str, version: int) -> str:
     return json.dumps({marks.REUSE_NOTE: _values(record, name) | {"of": version}})
 
 
-def in_log(newest: int, commits: Iterable[Sequence[str] | None]) -> Record | str:
-    """What the log of a table notes of how it was built; why that is not how it stands.
-
-    Args:
-        newest: its newest version.
-        commits: the actions, JSON texts, of its commits, newest first; None for one that the log
-            no longer has.
-    """
-    for version, actions in zip(range(newest, newest - MOST_COMMITS, -1), commits, strict=False):
-        if actions is None or not keeps_rows(actions):
-            return f"nothing is noted of version {version:,} of its table"
-        note = noted(commit_info(actions[0]), marks.REUSE_NOTE)
+def in_log(newest_first: Iterable[Commit]) -> Record | str:
+    """What the commits of a table note of how it was built; why that is not how it stands."""
+    for commit in islice(newest_first, MOST_COMMITS):
+        if not keeps_rows(commit):
+            return f"nothing is noted of version {commit.version:,} of its table"
+        note = commit.note(marks.REUSE_NOTE)
         if note is not None:
             # A text that somebody copied into a commit of their own is not of that table.
-            is_of_this = note.pop("of", None) == version - 1
+            is_of_this = note.pop("of", None) == commit.version - 1
             found = _of_values(note) if is_of_this else None
-            return found or f"what is noted of version {version:,} of its table cannot be read"
+            said = f"what is noted of version {commit.version:,} of its table cannot be read"
+            return found or said
     return "nothing is noted in the newest commits of its table"
 
 
@@ -219,14 +215,13 @@ def moved(
     then: TableState,
     now: TableState,
     commit_then: str | None,
-    between: Sequence[Sequence[str] | None],
+    between: Sequence[Commit],
 ) -> str | None:
     """Why a table may have other rows than it had; None where it has the same.
 
     Args:
         commit_then: the id of the commit that the log has now for the noted version.
-        between: the actions, JSON texts, of each later commit up to `now`; None for one that the
-            log no longer has.
+        between: each later commit up to `now`.
     """
     if now.table_id != then.table_id:
         return f"{name} was made again"
@@ -237,28 +232,22 @@ def moved(
     return None
 
 
-def keeps_rows(actions: Sequence[str] | None) -> bool:
+def keeps_rows(commit: Commit) -> bool:
     """Whether a commit left all rows, and the table, as they were.
 
     Neither its operation nor its actions tell that alone: an append may claim that it changes no
     data, and an ALTER TABLE has no action of a file.
     """
-    if not actions:
-        return False
-    operation = commit_info(actions[0]).get("operation")
-    if operation not in _KEEP_ROWS and operation != _MANUAL:
-        return False
-    for line in actions:
-        for kind, action in json.loads(line).items():
-            if kind in ("add", "remove"):
-                if operation == _MANUAL or action.get("dataChange") is not False:
-                    return False
-            elif kind not in ("commitInfo", "txn"):
-                return False
-    return True
+    if commit.operation == _MANUAL:
+        return commit.kinds <= NOTES
+    files = (file for _, file in commit.actions(*OF_FILES))
+    return (
+        commit.operation in _KEEP_ROWS
+        and commit.kinds <= NOTES | OF_FILES
+        and all(file.get("dataChange") is False for file in files)
+    )
 
 
-def only_describes(actions: Sequence[str] | None) -> bool:
+def only_describes(commit: Commit) -> bool:
     """Whether a commit left all files, as one of comments and constraints does."""
-    kinds = {kind for line in actions or () for kind in json.loads(line)}
-    return bool(kinds) and kinds <= {"commitInfo", "domainMetadata", "metaData", "protocol", "txn"}
+    return not commit.is_gone and commit.kinds <= NOTES | {"domainMetadata", "metaData", "protocol"}

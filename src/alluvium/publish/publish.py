@@ -16,14 +16,11 @@ from pyspark.sql import SparkSession
 from alluvium import marks
 from alluvium.delta.log import log
 from alluvium.delta.log.concurrency_errors import OTHER_ROWS, OTHER_TABLE
-from alluvium.delta.log.heads import shown_by
 from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.published.published import Moved, Publisher, mistakes_of
-from alluvium.delta.refs import pinned
 from alluvium.plan.versions import properties
-from alluvium.wording import counted
-
-_RESTORED = "the table was restored to an earlier one"
+from alluvium.plan.versions.audit import RESTORED, Audit
+from alluvium.wording import counted, needs
 
 
 @dataclass(frozen=True)
@@ -110,32 +107,32 @@ def publish(
     if mistakes := [*of_source, *properties.own_mistakes(own)]:
         raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
     if dry_run and not is_there:
-        now = TableSnapshot(session, source)
+        now = TableSnapshot.of(session, source)
         shows, seconds = now.version if version is None else version, time.monotonic() - started
         return Published(shows, 0, now.files, 0, seconds, shows, is_dry_run=True)
     if not is_there:
         make_empty(session, source, target)
     at = partial(_publisher, session, source, target, own=own, hides=hides, description=description)
     publisher = at(version)
-    _refuse(publisher, source, target)
+    seen = _audited(publisher.audit(table_id), source, target)
     note = _with_batch(publisher, note)
-    shows, showed = publisher.version, publisher.shown
-    moved = Moved(showed, 0, 0)
-    if stays := _stays(publisher, table_id, ends_hold):
-        if publisher.head is None:
+    shows, moved = publisher.source.version, Moved(publisher.shown, 0, 0)
+    if stays := next(seen.stays(ends_hold=ends_hold), ""):
+        if seen.head is None:
             raise RuntimeError(
                 f"{source}: version {shows} is not published, for {stays};"
                 " the next build publishes what it is now"
             )
-        shows = publisher.head.version
+        shows = seen.head
     elif dry_run:
         moved = publisher.planned()
     else:
+        showed = moved.version
         with _alone(session, target):
             moved = publisher.publish(note, False if ends_hold else None)
         # A restore beside this one looked at what was shown before.
-        if moved.version != showed and publisher.undid_meanwhile():
-            stays = f"{_RESTORED} meanwhile"
+        if moved.version != showed and publisher.undid(shows, by_now=True) is not False:
+            stays = f"{RESTORED} meanwhile"
             shows, moved = _take_back(publisher, at, target, note, moved)
     return Published(
         shows,
@@ -143,26 +140,22 @@ def publish(
         moved.files_added,
         moved.files_removed,
         time.monotonic() - started,
-        publisher.version,
+        publisher.source.version,
         stays,
-        publisher.is_held and ends_hold,
+        seen.is_held and ends_hold,
         dry_run,
     )
 
 
-def _refuse(publisher: Publisher, source: str, target: str) -> None:
-    if publisher.is_foreign:
-        raise ValueError(
-            f"{target} is there with rows that no publish brought. Nothing was changed."
-            " Accepted: to rename or drop that table, or another alias"
-        )
-    if mistakes := publisher.mistakes():
-        raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
+def _audited(audit: Audit, source: str, target: str) -> Audit:
+    if refusals := audit.refusals(source, target):
+        raise ValueError("\n".join(refusals))
+    return audit
 
 
 def _with_batch(publisher: Publisher, note: Mapping[str, Any]) -> Mapping[str, Any]:
     """The note, with the newest merged batch of its `candidate`."""
-    of_source, numbers = publisher.numbers
+    of_source, numbers = publisher.source.numbers
     batch = numbers.get(f"{marks.MERGED_THROUGH}{note.get('candidate')}/{of_source}")
     return note if batch is None else {**note, "batch": batch}
 
@@ -188,11 +181,11 @@ def _take_back(
         # Readers saw it: it stays unless it is known to be undone.
         back = None if publisher.undid(before.version) else before.version
     last = at(back)
-    if last.head != log.TableVersion(publisher.table_id, publisher.version):
+    if last.head != log.TableVersion(publisher.source.table_id, publisher.source.version):
         # Others have published since, who look at this too.
-        return last.version if last.head is None else last.head.version, moved
+        return (last.head or last.source).version, moved
     with _alone(publisher.session, target):
-        return last.version, last.publish(note)
+        return last.source.version, last.publish(note)
 
 
 def _publisher(
@@ -219,27 +212,6 @@ def _publisher(
         ) from error
 
 
-def _stays(publisher: Publisher, table_id: str | None, ends_hold: bool) -> str:
-    """Why a version is not to be shown, whatever its tests said; empty where it may be.
-
-    A slow run comes with a version that others have left behind since. What was written over is
-    shown, for it passed its tests, and a writer that is faster than they may not stop that for
-    ever. What was undone is not, nor what is older than readers see, nor what is not whole.
-    """
-    before = publisher.head
-    if table_id not in (None, publisher.table_id):
-        return "the table was dropped and made again since"
-    if before is not None and publisher.is_held and not ends_hold:
-        return f"a checkout holds version {before.version:,}"
-    if before is not None and before.version > publisher.version and publisher.is_of_source(before):
-        return f"version {before.version:,} is already"
-    if not publisher.may_show(publisher.version):
-        return f"{_RESTORED} since"
-    # Of the newest version nobody deletes a file.
-    missing = [] if publisher.is_newest else publisher.missing()
-    return f"it {pinned.needs(missing)}" if missing else ""
-
-
 @contextmanager
 def _alone(session: SparkSession, target: str) -> Iterator[None]:
     """Tell of another run that was faster."""
@@ -260,7 +232,7 @@ def checkout(
     target: str,
     version: int,
     *,
-    hold: bool | None,
+    hold: bool | None = None,
     hides: bool = True,
     dry_run: bool = False,
     instead_of: log.TableVersion | None = None,
@@ -280,29 +252,27 @@ def checkout(
     """
     is_there = session.catalog.tableExists(target)
     publisher = _publisher(session, source, target, version, None, hides) if is_there else None
-    before = publisher and publisher.head
+    before = None if publisher is None else publisher.head
     if publisher is None or before is None:
         raise ValueError(f"{target}: nothing is published yet; accepted: a published model")
     if instead_of not in (None, before):
         return Moved(publisher.shown, 0, 0)
-    if mistakes := publisher.mistakes():
-        raise ValueError(f"{source} cannot be published: " + "; ".join(mistakes))
-    if missing := publisher.missing():
+    seen = _audited(publisher.audit(of_newest=True), source, target)
+    if seen.missing:
         raise ValueError(
-            f"{source}: version {version} {pinned.needs(missing)}; accepted: a newer version"
+            f"{source}: version {version} {needs(seen.missing)}; accepted: a newer version"
         )
     if dry_run:
         return publisher.planned()
-    newest, was_held = log.version(session, source), publisher.is_held
     with _alone(session, target):
         moved = publisher.publish({"checkout": True}, hold)
     # Of the newest version nobody deletes a file.
-    if version != newest and (why := publisher.endangered()):
+    if not seen.is_newest and (why := publisher.endangered()):
         with _alone(session, target):
             back = Publisher(session, source, target, before.version, hides=hides)
             shows = "what others published since"
-            if back.head == log.TableVersion(publisher.table_id, version):
-                back.publish({"checkout": True}, was_held)
+            if back.head == log.TableVersion(publisher.source.table_id, version):
+                back.publish({"checkout": True}, seen.is_held)
                 shows = f"version {before.version} again"
         raise ValueError(
             f"{source}: version {version}: {why}. {target} shows {shows};"
@@ -321,4 +291,4 @@ def head(session: SparkSession, target: str) -> log.TableVersion | None:
     """What a published table shows; None where there is none, or nothing was published yet."""
     if not session.catalog.tableExists(target):
         return None
-    return shown_by(session, target)
+    return TableSnapshot.of(session, target).head

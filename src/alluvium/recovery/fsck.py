@@ -10,7 +10,6 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from alluvium.delta.log.heads import head_of
 from alluvium.delta.log.log_folder import LogFolder
 from alluvium.delta.refs import dependents
 from alluvium.delta.refs.dependents import Dependent
@@ -23,7 +22,7 @@ from alluvium.plan.recovery.findings import RECOVER, Finding
 from alluvium.plan.recovery.log_health import LogHealth
 from alluvium.recovery import shown, streams
 from alluvium.recovery.places import new_places
-from alluvium.recovery.tables import Table, each
+from alluvium.recovery.tables import Table, each, of_rename
 from alluvium.wording import counted
 
 # Files whose rows are read for a look at the statistics, unless all are asked for.
@@ -117,6 +116,9 @@ class Fsck:
 
     def of_table(self, table: Table) -> Iterator[Finding]:
         """What is to be known of a table; nothing of one that was never built."""
+        if (moved := of_rename(table, self._by_name)) is not None:
+            yield moved
+            return
         log = LogFolder(self._session, table.place)
         if not log.exists():
             if table.is_registered:
@@ -157,7 +159,7 @@ class Fsck:
 
     def _of_head(self, table: Table, candidate: Table, state: NeededFiles) -> Iterator[Finding]:
         """Whether a published table shows what its log says that it shows."""
-        if head_of(state.snapshot) is None:
+        if state.snapshot.head is None:
             return
         try:
             found = shown.of_head(self._session, table, candidate)

@@ -13,11 +13,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta.log import heads, log
+from alluvium.delta.log import log
 from alluvium.delta.log.log_folder import LogFolder
 from alluvium.delta.published.inline_vectors import InlineVectors
 from alluvium.delta.published.published import Publisher
-from alluvium.delta.published.setting_back import SettingBack, touched
+from alluvium.delta.published.setting_back import SettingBack
 from alluvium.delta.refs import dependents, unregistered
 from alluvium.delta.refs.needed_files import NeededFiles
 from alluvium.delta.refs.relocated import Relocation
@@ -26,9 +26,10 @@ from alluvium.engine.files import Files
 from alluvium.paths import name_of
 from alluvium.plan.recovery import findings
 from alluvium.plan.recovery.log_health import Repair
+from alluvium.plan.versions.batches import touched
 from alluvium.recovery import shown, streams
 from alluvium.recovery.places import new_places
-from alluvium.recovery.tables import Table, each
+from alluvium.recovery.tables import Table, each, of_rename
 from alluvium.wording import counted
 
 # Beside the log of a table: what was moved out of it.
@@ -84,6 +85,10 @@ class Recovery:
         return lines
 
     def _of_table(self, table: Table) -> Iterator[str]:
+        if (moved := of_rename(table, self._by_name)) is not None:
+            self.left.append(table.name)
+            yield f"{moved.what}: {moved.means}; accepted: {moved.helps}"
+            return
         folder = LogFolder(self._session, table.place)
         if not folder.exists():
             if table.is_registered:
@@ -142,7 +147,7 @@ class Recovery:
         if repair.lost is not None:
             note = f"alluvium.recover: lost {lost}; their files of the log are in {aside}"
             # A commit that changes nothing, and says what happened.
-            SettingBack(self._session, state.snapshot, state.snapshot).commit(note)
+            SettingBack(state.snapshot, state.snapshot).commit(note)
 
     def _reads(self, table: Table, repair: Repair) -> bool:
         """Whether Delta reads the log as it is, and finds what it would find afterwards."""
@@ -186,23 +191,19 @@ class Recovery:
         self._moved[table.name] = version
         if self._does:
             message = f"alluvium.recover: back to version {version}; {number} cannot be read"
-            SettingBack(self._session, state.snapshot, whole.snapshot).commit(message)
+            SettingBack(state.snapshot, whole.snapshot).commit(message)
         if table.checkpoint is not None:
             yield from self._begin_again(table, "what it read is read again")
 
     def _without(self, table: Table, state: NeededFiles, bad: set[str]) -> NeededFiles | None:
         """The newest version all of whose files can be read; None where there is none."""
         left = set(bad)
-        version = state.version
-        for lines in log.commits_of(self._session, state.snapshot):
-            if lines is None:
-                return None
-            left -= touched(lines)
-            version -= 1
-            if left or version < 0:
+        for commit in state.snapshot.commits():
+            left -= touched(commit)
+            if commit.is_gone or left or not commit.version:
                 continue
             try:
-                before = NeededFiles(self._session, table.place, version)
+                before = NeededFiles(self._session, table.place, commit.version - 1)
             except (PySparkException, Py4JError):
                 return None
             left = before.unusable()
@@ -218,7 +219,7 @@ class Recovery:
         number = counted(state.in_log, "deletion vector")
         yield self._told("puts", f"{number} of its log into files, so that VACUUM can read them")
         if self._does:
-            InlineVectors(self._session, state.snapshot).mend(lambda base: _noted(table, base))
+            InlineVectors(state.snapshot).mend(lambda base: _noted(table, base))
 
     # Where files lie ---------------------------------------------------------------------------
 
@@ -275,7 +276,7 @@ class Recovery:
 
     def _of_published(self, table: Table, candidate: Table) -> Iterator[str]:
         state = NeededFiles(self._session, table.place)
-        head = heads.head_of(state.snapshot)
+        head = state.snapshot.head
         if head is None:
             return
         places = self._new_places(state)

@@ -14,6 +14,7 @@ from alluvium.delta.log import log
 from alluvium.delta.published.published import Publisher
 from alluvium.delta.refs.needed_files import NeededFiles
 from alluvium.plan.recovery.findings import RECOVER, Finding
+from alluvium.plan.versions.batches import is_foreign, published_of
 from alluvium.recovery.tables import Table
 
 
@@ -58,7 +59,7 @@ def tested(session: SparkSession, table: Table, candidate: Table, last: int) -> 
     publisher = Publisher(session, candidate.by_path, table.by_path, hides=table.hides)
     for note in _publishes(publisher):
         version = int(note["version"])
-        if version > last or not publisher.has_head(note) or not publisher.may_show(version):
+        if version > last or not publisher.has_head(note) or publisher.undid(version) is not False:
             continue
         try:
             if not NeededFiles(session, candidate.place, version).unusable():
@@ -70,10 +71,10 @@ def tested(session: SparkSession, table: Table, candidate: Table, last: int) -> 
 
 def _publishes(publisher: Publisher) -> Iterator[Mapping[str, Any]]:
     """What publishes noted in the log of a published table, newest first."""
-    return (one.note for one in publisher.commits() if "version" in one.note)
+    return filter(None, map(published_of, publisher.commits()))
 
 
 def _others_wrote(publisher: Publisher) -> bool:
     """Whether a commit other than a publish added or took files since the newest publish."""
-    since = takewhile(lambda one: "version" not in one.note, publisher.commits())
-    return any(one.is_foreign for one in since)
+    since = takewhile(lambda commit: not published_of(commit), publisher.commits())
+    return any(map(is_foreign, since))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 
 from alluvium.delta.log import log
-from alluvium.delta.log.states import properties_of
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
 from alluvium.ingest import ledger as ledgers
@@ -60,7 +60,7 @@ def _finished(files: Files, place: Checkpoint) -> int:
 
 
 def _forgets(session: SparkSession, relation: str) -> bool:
-    return _FORGETS in properties_of(session, relation)
+    return _FORGETS in TableSnapshot.of(session, relation).properties
 
 
 def of_progress(session: SparkSession, table: Table, events: list[Table]) -> Finding | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
 from alluvium.delta.refs import refs
 from alluvium.delta.refs.dependents import relation
+from alluvium.plan.recovery import findings
+from alluvium.plan.recovery.findings import Finding
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Table:
         checkpoint: folder of its stream's pointer; None for what reads no stream.
         is_tag: whether it only names a version of another table.
         events: names of the streaming tables whose events are merged into it.
+        renamed: what it is called now, as SQL writes it; None where it has its name.
     """
 
     name: str
@@ -40,11 +43,28 @@ class Table:
     checkpoint: str | None = None
     is_tag: bool = False
     events: tuple[str, ...] = ()
+    renamed: str | None = None
 
     @property
     def by_path(self) -> str:
         """As SQL names it, whether the metastore has it or not."""
         return relation(self.place)
+
+
+def of_rename(table: Table, tables: Mapping[str, Table]) -> Finding | None:
+    """That a table was renamed, or the candidate that it shows; None for neither.
+
+    Its files are not lost: a look at them would say so.
+    """
+    if table.renamed is not None:
+        return findings.renamed(table.relation, table.renamed)
+    candidate = None if table.shows is None else tables[table.shows]
+    if candidate is None or candidate.renamed is None:
+        return None
+    found = findings.renamed(candidate.relation, candidate.renamed)
+    return replace(
+        found, what=f"{candidate.name}, which it shows, was renamed, and is {candidate.renamed} now"
+    )
 
 
 def each(

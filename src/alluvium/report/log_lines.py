@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta.log import log
 from alluvium.delta.log.commit_files import TableLog
-from alluvium.delta.log.heads import shown_by
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.log.states import TOMBSTONE
 from alluvium.delta.refs import refs
 from alluvium.names import among
@@ -90,8 +89,8 @@ def names(
     """
     found: dict[int, list[str]] = {}
     for name, target in published.items():
-        shown = shown_by(session, target)
-        if shown is not None and shown.table_id == table_log.table_id(table_log.version):
+        shown = TableSnapshot.of(session, target).head
+        if shown is not None and shown.table_id == table_log.snapshot.table_id:
             found.setdefault(shown.version, []).append(f"{_HEAD} of {name}")
     found = found or {table_log.version: [_HEAD]}
     for branch in refs.branches(session, table_log.folder):
@@ -109,7 +108,7 @@ def _newest_first(table_log: TableLog, most: int | None) -> Iterator[Told]:
 def _read(table_log: TableLog, first: int, last: int) -> list[Told]:
     """Some commits in order; from their own files alone."""
     found = table_log.read(first, last)
-    keeps_tombstones = among(TOMBSTONE, log.schema_of(table_log.snapshot).names)
+    keeps_tombstones = among(TOMBSTONE, table_log.snapshot.schema.names)
     return history.told(found.commits, found.actions, keeps_tombstones)
 
 

@@ -69,7 +69,7 @@ def _report(project: projects.Project, given: argparse.Namespace) -> int:
 def _metrics(project: projects.Project, given: argparse.Namespace) -> int:
     from alluvium.status import metrics  # what it imports costs status nothing
 
-    shown, runs = metrics.Shown(), metrics.last_run(project.target_folder)
+    shown, runs = metrics.Served(), metrics.last_run(project.target_folder)
     shown.families = metrics.families(looks.look(project, projects.now()), runs)
     try:
         metrics.write(given.file, shown)

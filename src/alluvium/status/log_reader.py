@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from alluvium.paths import Place
 from alluvium.plan import log_names
 from alluvium.plan.snapshot import FILES, Snapshot, live
-from alluvium.plan.versions.written import WrittenCommit, is_of_file
+from alluvium.plan.versions.commit import OF_FILES, Commit
 from alluvium.status.stores import Folder
 from alluvium.wording import listed
 
@@ -44,6 +44,8 @@ _COLUMNS = [
     *(f"add.deletionVector.{name}" for name in _OF_VECTOR),
     *("txn", "metaData", "protocol", "sidecar"),
 ]
+# What is said of the table, beside its files.
+_OF_TABLE = ("metaData", "protocol", "txn")
 _ACTIONS = pa.schema([*FILES, ("key", pa.string()), ("is_add", pa.bool_())])
 # What comes of a log that another has damaged.
 DAMAGES = (ValueError, KeyError, TypeError, AttributeError)
@@ -79,13 +81,13 @@ class LogFiles:
     checkpoint: tuple[Folder, ...]
     checkpointed: int
     unfinished: int | None = None
-    _kept: dict[int, WrittenCommit] = field(default_factory=dict, repr=False)
+    _kept: dict[int, Commit] = field(default_factory=dict, repr=False)
 
-    def commit(self, version: int) -> WrittenCommit:
+    def commit(self, version: int) -> Commit:
         """A commit by its file; small ones are read once."""
         found = self._kept.get(version)
         if found is None:
-            found = WrittenCommit(version, _lines(self.commits[version]))
+            found = Commit(version, _lines(self.commits[version]))
             if sum(map(len, found.lines)) <= _SMALL:
                 self._kept[version] = found
         return found
@@ -94,7 +96,7 @@ class LogFiles:
     def version(self) -> int:
         return max(self.checkpointed, max(self.commits, default=-1))
 
-    def newest_first(self) -> Iterator[WrittenCommit]:
+    def newest_first(self) -> Iterator[Commit]:
         """The commits as far back as the log has their files whole; read one at a time."""
         for version in range(self.version, -1, -1):
             if version not in self.commits:
@@ -130,10 +132,10 @@ def read(folder: Folder) -> tuple[LogFiles, Snapshot]:
     raise AssertionError
 
 
-def first_commit(folder: Folder) -> WrittenCommit | None:
+def first_commit(folder: Folder) -> Commit | None:
     """The commit that made the table in a folder; None where the log has its file no more."""
     try:
-        return WrittenCommit(0, _lines(folder / LOG / f"{0:020}.json"))
+        return Commit(0, _lines(folder / LOG / f"{0:020}.json"))
     except (OSError, _UnfinishedError):
         return None
 
@@ -169,14 +171,13 @@ def _snapshot(log: LogFiles) -> Snapshot:
     heads: dict[str, Any] = {}
     transactions: dict[str, int] = {}
     tables = list(_checkpointed(log, heads, transactions))
-    due: list[Mapping[str, Any]] = []
+    due: list[tuple[str, Mapping[str, Any]]] = []
     for version in range(log.checkpointed + 1, log.version + 1):
-        for line in log.commit(version).lines:
-            action = json.loads(line)
-            if is_of_file(line) or "add" in action or "remove" in action:
-                due.append(action)
+        for kind, action in log.commit(version).actions(*OF_FILES, *_OF_TABLE):
+            if kind in OF_FILES:
+                due.append((kind, action))
             else:
-                _take(action, heads, transactions)
+                _take(kind, action, heads, transactions)
             if len(due) == _LINES:
                 tables.append(_actions(due))
                 due.clear()
@@ -197,12 +198,13 @@ def _snapshot(log: LogFiles) -> Snapshot:
     )
 
 
-def _take(action: Mapping[str, Any], heads: dict[str, Any], transactions: dict[str, int]) -> None:
-    for name in ("metaData", "protocol"):
-        if action.get(name):
-            heads[name] = action[name]
-    if txn := action.get("txn"):
-        transactions[txn["appId"]] = int(txn["version"])
+def _take(
+    kind: str, action: Mapping[str, Any], heads: dict[str, Any], transactions: dict[str, int]
+) -> None:
+    if kind == "txn":
+        transactions[action["appId"]] = int(action["version"])
+    else:
+        heads[kind] = action
 
 
 def _check_protocol(protocol: Mapping[str, Any]) -> None:
@@ -222,22 +224,21 @@ def _checkpointed(
     while due:
         path = due.pop(0)
         if path.suffix == ".json":
-            actions = [json.loads(line) for line in _lines(path)]
-            for action in actions:
-                _take(action, heads, transactions)
-            yield _actions(one for one in actions if "add" in one)
-            due += [_sidecar(log, one["sidecar"]["path"]) for one in actions if "sidecar" in one]
+            found = Commit(log.checkpointed, _lines(path))
+            for kind, action in found.actions(*_OF_TABLE):
+                _take(kind, action, heads, transactions)
+            yield _actions(found.actions("add"))
+            due += [_sidecar(log, one["path"]) for _, one in found.actions("sidecar")]
             continue
         with pq.ParquetFile(path if isinstance(path, Path) else path.open()) as file:
             for batch in file.iter_batches(columns=_COLUMNS, batch_size=16 * _LINES):
                 found = pa.Table.from_batches([batch])
-                for name in ("metaData", "protocol", "txn", "sidecar"):
-                    if name not in found.column_names:
-                        continue
+                for name in {*_OF_TABLE, "sidecar"}.intersection(found.column_names):
                     for value in found[name].drop_null().to_pylist():
-                        _take({name: _plain(value)}, heads, transactions)
                         if name == "sidecar":
                             due.append(_sidecar(log, value["path"]))
+                        else:
+                            _take(name, _plain(value), heads, transactions)
                 if "add" in found.column_names:
                     yield _added(found["add"].combine_chunks())
 
@@ -291,28 +292,24 @@ def _added(add: pa.StructArray) -> pa.Table:
     ).cast(_ACTIONS)
 
 
-def _actions(actions: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """What lines of a commit say of files; columns as _ACTIONS."""
-    found = [
-        (one, is_add)
-        for action in actions
-        for name, is_add in (("remove", False), ("add", True))
-        if (one := action.get(name)) is not None
-    ]
-    vectors = [one.get("deletionVector") or {} for one, _ in found]
+def _actions(actions: Iterable[tuple[str, Mapping[str, Any]]]) -> pa.Table:
+    """What actions say of files; columns as _ACTIONS."""
+    found = [*actions]
+    files = [file for _, file in found]
+    vectors = [one.get("deletionVector") or {} for one in files]
     columns = {
-        "path": [one["path"] for one, _ in found],
-        "partition_values": [_pairs(one.get("partitionValues")) for one, _ in found],
-        "size": [one.get("size") for one, _ in found],
-        "written": [one.get("modificationTime") for one, _ in found],
-        "stats": [one.get("stats") for one, _ in found],
+        "path": [one["path"] for one in files],
+        "partition_values": [_pairs(one.get("partitionValues")) for one in files],
+        "size": [one.get("size") for one in files],
+        "written": [one.get("modificationTime") for one in files],
+        "stats": [one.get("stats") for one in files],
         "deleted": [int(one.get("cardinality") or 0) for one in vectors],
-        "tags": [_pairs(one.get("tags")) for one, _ in found],
+        "tags": [_pairs(one.get("tags")) for one in files],
         "key": [
             "\n".join([file["path"], *(_text(one.get(name)) for name in _OF_VECTOR[:3])])
-            for (file, _), one in zip(found, vectors, strict=True)
+            for file, one in zip(files, vectors, strict=True)
         ],
-        "is_add": [is_add for _, is_add in found],
+        "is_add": [kind == "add" for kind, _ in found],
     }
     return pa.table(columns, schema=_ACTIONS)
 

@@ -13,7 +13,7 @@ from alluvium.plan.layout.errors import LayoutError
 from alluvium.plan.layout.settings import Layout, parse_layout
 from alluvium.plan.status import due, model
 from alluvium.plan.status.due import Due
-from alluvium.plan.status.feed import UNKNOWN, WRONG, Feed, feed, worst_first
+from alluvium.plan.status.feed import UNKNOWN, WRONG, FeedStatus, feed, worst_first
 from alluvium.plan.status.model import Buckets, Past, Whole
 from alluvium.plan.versions.heads import head_of
 from alluvium.status.log_reader import DAMAGES, in_short
@@ -21,7 +21,7 @@ from alluvium.status.project import Node, Project, ProjectError
 
 
 @dataclass(frozen=True)
-class Parts:
+class FeedParts:
     """The nodes that a feed is made of, as far as it has them."""
 
     name: str
@@ -42,8 +42,8 @@ class SeenFeed:
         due: what mends it.
     """
 
-    parts: Parts
-    stands: Feed
+    parts: FeedParts
+    stands: FeedStatus
     due: tuple[Due, ...]
 
 
@@ -63,7 +63,7 @@ class Look:
     stale: str | None
 
     @property
-    def feeds(self) -> tuple[Feed, ...]:
+    def feeds(self) -> tuple[FeedStatus, ...]:
         return tuple(one.stands for one in self.seen)
 
     @property
@@ -97,7 +97,7 @@ def look(project: Project, now: datetime, only: Node | None = None) -> Look:
             stands = feed(one.name, bronze, merged, published, slo, now)
         except DAMAGES as error:
             problem = f"a log of it cannot be read: {in_short(error)}"
-            stands = Feed(one.name, (problem,), is_damaged=True)
+            stands = FeedStatus(one.name, (problem,), is_damaged=True)
         found.append(SeenFeed(one, stands, tuple(_of_feed(project, one, stands))))
     found.sort(key=lambda seen: worst_first(seen.stands))
     of_tables = [
@@ -143,7 +143,7 @@ def whole(project: Project, node: Node, now: datetime) -> Whole:
     return model.whole(table, buckets, pointed, past, problems)
 
 
-def _of_feed(project: Project, one: Parts, stands: Feed) -> Iterator[Due]:
+def _of_feed(project: Project, one: FeedParts, stands: FeedStatus) -> Iterator[Due]:
     node = one.merged or one.bronze
     assert node is not None
     has_progress = MERGE_META in node.config.meta
@@ -160,7 +160,7 @@ def _of_table(project: Project, node: Node, now: datetime) -> list[Due]:
         return [Due(table.name, what, operation("fsck", models=[table.name]))]
 
 
-def _feeds(project: Project) -> Iterator[Parts]:
+def _feeds(project: Project) -> Iterator[FeedParts]:
     """What is merged from a stream, what is published, and streams that nothing is merged from."""
     published = {one: nodes[-1] for one, nodes in project.shown_by.items()}
     merged_from = set[str]()
@@ -172,10 +172,10 @@ def _feeds(project: Project) -> Iterator[Parts]:
         if bronze is not None:
             merged_from.add(bronze.unique_id)
         shows = published.get(node.unique_id)
-        yield Parts(project.name_of(shows or node), bronze, node, shows)
+        yield FeedParts(project.name_of(shows or node), bronze, node, shows)
     for node in project.in_files.values():
         if node.config.materialized == "streaming_table" and node.unique_id not in merged_from:
-            yield Parts(project.name_of(node), node, None, None)
+            yield FeedParts(project.name_of(node), node, None, None)
 
 
 def _layout(node: Node) -> Layout | None:

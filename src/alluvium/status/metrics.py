@@ -155,7 +155,7 @@ def _add_time(gauge: GaugeMetricFamily, labels: list[str], time: datetime | None
     _add(gauge, labels, None if time is None else time.timestamp())
 
 
-class Shown(Collector):
+class Served(Collector):
     """The metrics of the newest look, for those who ask meanwhile."""
 
     def __init__(self) -> None:
@@ -167,7 +167,7 @@ class Shown(Collector):
         return self.families
 
 
-def write(path: Path, shown: Shown) -> None:
+def write(path: Path, shown: Served) -> None:
     """Replace a file whole, as a `textfile` collector reads it; raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_to_textfile(str(path), shown.registry)

@@ -13,7 +13,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from alluvium.plan.status import model, stages
-from alluvium.plan.status.feed import FINE, NOTICE, UNKNOWN, WRONG, Feed, waits
+from alluvium.plan.status.feed import FINE, NOTICE, UNKNOWN, WRONG, FeedStatus, waits
 from alluvium.plan.status.model import Whole
 from alluvium.plan.status.stages import Stage
 from alluvium.status import charts
@@ -48,7 +48,7 @@ class _Row:
     tables: list[Whole]
 
     @property
-    def feed(self) -> Feed:
+    def feed(self) -> FeedStatus:
         return self.seen.stands
 
 

@@ -312,7 +312,7 @@ def _pinned(project: Project, place: Folder, now: datetime) -> set[str]:
             for one in islice(log.newest_first(), MOST):
                 found |= {
                     due.file_name(file["path"])
-                    for file in one.files("remove")
+                    for file in one.removed
                     if (file.get("deletionTimestamp") or 0) >= since
                 }
     return found

@@ -17,6 +17,7 @@ from alluvium.engine import metastore
 from alluvium.engine.files import Files
 from alluvium.merge import progress
 from alluvium.names import did_you_mean, in_catalog, literal, quoted
+from alluvium.plan.planned import Planned
 from alluvium.versions import refs
 from alluvium.versions.points import Point
 
@@ -43,7 +44,7 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class Table:
+class BranchTable:
     """A table of a branch, or a view.
 
     Attributes:
@@ -132,7 +133,8 @@ def make_table(session: SparkSession, branch: Branch, source: Point, name: tuple
             )
         assert source.version is not None
         began = partial(_began, source.version)
-        made, has_begun = refs.clone_for(session, branch.name, source, place, began)
+        done = refs.clone_for(session, branch.name, source, place, began)
+        made, has_begun = done.ref, done.has_begun
     by_path = relation(place)
     # The first commit of a clone that Delta's command made is without progress.
     if not has_begun and base_of(session, by_path) is None:
@@ -175,14 +177,14 @@ def strangers_of(session: SparkSession, branch: Branch) -> list[str]:
 
 def tables_of(
     session: SparkSession, branch: Branch, schema: str, built: Container[str]
-) -> tuple[list[Table], list[str]]:
+) -> tuple[list[BranchTable], list[str]]:
     """The tables of a schema that go with the branch, and what else is there.
 
     That is named, a folder that the catalog does not have by its path.
 
     built: what the project's models have there, as `schema.name`.
     """
-    going, others = list[Table](), list[str]()
+    going, others = list[BranchTable](), list[str]()
     folder = unregistered.default_folder(session, schema, "")
     due = set(Files(session).names(folder))
     for entry in metastore.tables(session, schema):
@@ -193,13 +195,13 @@ def tables_of(
         if ref is None and f"{schema}.{name}" not in built:
             others.append(f"{schema}.{name}")
             continue
-        going.append(Table(f"{quoted(schema)}.{quoted(name)}", place, ref, entry.is_view))
+        going.append(BranchTable(f"{quoted(schema)}.{quoted(name)}", place, ref, entry.is_view))
     for name in sorted(due):
         place = f"{folder}/{name}"
         ref = branch_in(session, place, branch.name)
         if ref is not None or f"{schema}.{name}" in built:
             table = f"{quoted(schema)}.{quoted(name)}"
-            going.append(Table(table, place, ref, is_registered=False))
+            going.append(BranchTable(table, place, ref, is_registered=False))
         elif not unregistered.is_free(session, place):
             others.append(place)
     return going, others
@@ -227,9 +229,7 @@ def discard(
     built: Container[str],
     others: Iterable[str] = (),
     metastore: Iterable[Dependent] = (),
-    *,
-    dry_run: bool,
-) -> Discarded:
+) -> Planned[Discarded]:
     """Drop the tables of a branch, and its schemas where nothing else is in them.
 
     A kill leaves some of them; the next call drops those.
@@ -250,23 +250,27 @@ def discard(
     going = [table for tables, _ in found.values() for table in tables]
     folders = [unregistered.default_folder(session, schema, "") for schema in schemas]
     _check_droppable(session, branch, going, folders, metastore)
-    strangers = strangers_of(session, branch)
-    empty = [schema for schema, (_, kept) in found.items() if not kept]
-    if not dry_run:
+    would = Discarded(
+        tuple(table.name for table in going),
+        tuple(schema for schema, (_, kept) in found.items() if not kept),
+        tuple(name for _, names in found.values() for name in names),
+        tuple(strangers_of(session, branch)),
+    )
+
+    def drop() -> Discarded:
         for number, table in enumerate(going):
             _drop(session, branch, table, going, going[:number])
-        for schema in empty:
+        for schema in would.schemas:
             session.sql(f"drop schema if exists {quoted(schema)} restrict")
-    kept = (name for _, names in found.values() for name in names)
-    return Discarded(
-        tuple(table.name for table in going), tuple(empty), tuple(kept), tuple(strangers)
-    )
+        return would
+
+    return Planned(would, drop)
 
 
 def _check_droppable(
     session: SparkSession,
     branch: Branch,
-    going: Sequence[Table],
+    going: Sequence[BranchTable],
     folders: Sequence[str],
     metastore: Iterable[Dependent],
 ) -> None:
@@ -289,10 +293,10 @@ def _check_droppable(
 def _check_not_needed(
     session: SparkSession,
     branch: Branch,
-    table: Table,
-    going: Iterable[Table],
+    table: BranchTable,
+    going: Iterable[BranchTable],
     others: Iterable[Dependent] = (),
-    dropped: Sequence[Table] = (),
+    dropped: Sequence[BranchTable] = (),
 ) -> None:
     """Raises ValueError where a table elsewhere needs files of one that goes.
 
@@ -316,9 +320,9 @@ def _check_not_needed(
 def _drop(
     session: SparkSession,
     branch: Branch,
-    table: Table,
-    going: Sequence[Table],
-    dropped: Sequence[Table],
+    table: BranchTable,
+    going: Sequence[BranchTable],
+    dropped: Sequence[BranchTable],
 ) -> None:
     # Once more: somebody may have cloned it since.
     _check_not_needed(session, branch, table, going, dropped=dropped)

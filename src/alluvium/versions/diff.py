@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from alluvium.delta.log.states import State
+from alluvium.delta.log.states import VersionState
 from alluvium.delta.refs import pinned
 from alluvium.names import quoted
 from alluvium.plan.versions.steps import Steps, steps
 from alluvium.versions.columns import Columns
 from alluvium.versions.points import Point
+from alluvium.wording import needs
 
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 # Commits of another table's log in which compactions are looked for: the newest ones.
@@ -47,8 +48,8 @@ class FilesGoneError(ValueError):
         what: which, as a message says it.
     """
 
-    def __init__(self, state: State, gone: Sequence[str]) -> None:
-        self.what = f"version {state.version:,} of {state.table} {pinned.needs(gone)}"
+    def __init__(self, state: VersionState, gone: Sequence[str]) -> None:
+        self.what = f"version {state.version:,} of {state.table} {needs(gone)}"
         super().__init__(f"{self.what}. Accepted: versions whose files are there")
 
 
@@ -73,14 +74,14 @@ def diff(
         FilesGoneError: a file that would be read is not there.
         ValueError: there is no such version, or a column of the key is not in both.
     """
-    old = State(session, before.table, before.version, hides)
-    new = State(session, after.table, after.version, hides)
+    old = VersionState(session, before.table, before.version, hides)
+    new = VersionState(session, after.table, after.version, hides)
     columns = Columns(old.schema, new.schema, old.largest_id())
     names = columns.of_key(key)
     if columns.in_shared_files:
         _check_there(old)
         _check_there(new)
-        opened = int(old.snapshot.numOfFiles()), int(new.snapshot.numOfFiles())
+        opened = old.snapshot.files, new.snapshot.files
         return Diff(_compared(columns, names, old.rows(), new.rows()), columns, opened, 0)
     found = _steps(old, new)
     _check_there(old, found.goes)
@@ -90,7 +91,7 @@ def diff(
     return Diff(rows, columns, (len(found.goes), len(found.comes)), moved)
 
 
-def _check_there(state: State, names: Sequence[str] | None = None) -> None:
+def _check_there(state: VersionState, names: Sequence[str] | None = None) -> None:
     """Look before the read; names: of the files that are read, None for all."""
     if names is None or names:
         gone = pinned.gone(state.session, state.needed(names))
@@ -98,7 +99,7 @@ def _check_there(state: State, names: Sequence[str] | None = None) -> None:
             raise FilesGoneError(state, gone)
 
 
-def _steps(old: State, new: State) -> Steps:
+def _steps(old: VersionState, new: VersionState) -> Steps:
     goes, comes = old.entries(new), new.entries(old)
     if not goes or not comes:
         return steps(goes, comes)

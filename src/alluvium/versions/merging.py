@@ -110,7 +110,7 @@ class _Merging:
         self._names = [quoted(one) for one in key]
         self._first, self._began = self._first_state()
         # What is built on the branch meanwhile is of another merge.
-        self._until = TableSnapshot(session, ours)
+        self._until = TableSnapshot.of(session, ours)
         self._columns: list[str] = []
         self._kept: list[DataFrame] = []
 
@@ -126,7 +126,7 @@ class _Merging:
     def plan(self) -> MergedBranch:
         """What is to be merged into the table as it is now, in the view `_APPLIED`."""
         self._let_go()
-        now = self._now = TableSnapshot(self.session, self._table)
+        now = self._now = TableSnapshot.of(self.session, self._table)
         ours, theirs, since = self._both_had(now)
         self._check_columns(now, ours)
         self._view(_OURS, ours, Point(self._ours, self._until.version))
@@ -222,7 +222,7 @@ when not matched and applied.change <> 'removed'
         ref = ref_in(self.session, self._until.folder)
         version = self._base.version
         try:
-            if ref is None or ref.commit != now.commit_id(version):
+            if ref is None or ref.commit != now.commit(version).id:
                 return False
             return log.state(self.session, self._table, version)[0] == self._base.table_id
         except (PySparkException, Py4JError):  # the log has that version no more
@@ -236,7 +236,7 @@ when not matched and applied.change <> 'removed'
         Raises ValueError where its log has them no more.
         """
         try:
-            first = TableSnapshot(self.session, self._ours, 0)
+            first = TableSnapshot.of(self.session, self._ours, 0)
             table_id, numbers = first.numbers
             return first, (table_id, numbers or log.state(self.session, self._ours, 1)[1])
         except (PySparkException, Py4JError) as error:
@@ -286,7 +286,7 @@ when not matched and applied.change <> 'removed'
             now: the table.
             since: the branch's table when both had the same rows last.
         """
-        last = TableSnapshot(self.session, since.table, since.version)
+        last = TableSnapshot.of(self.session, since.table, since.version)
         schemas = [one.schema for one in (self._until, now, self._first, last)]
         self._columns = schemas[1].names
         ours, theirs = (

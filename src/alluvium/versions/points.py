@@ -42,7 +42,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Table:
+class PointTable:
     """A table that points are asked of.
 
     Attributes:
@@ -53,12 +53,12 @@ class Table:
 
     name: str
     model: str
-    candidate: Table | None = None
+    candidate: PointTable | None = None
 
 
 def resolve(
     session: SparkSession,
-    table: Table,
+    table: PointTable,
     *,
     version: int | None = None,
     timestamp: str | None = None,
@@ -91,10 +91,10 @@ def resolve(
         found = _of_batch(session, table, table_log, batch)
     else:
         found = table_log.version
-    return Point(table.name, found, str(table_log.snapshot.metadata().id()))
+    return Point(table.name, found, table_log.snapshot.table_id)
 
 
-def _there(table: Table, table_log: TableLog, version: int) -> int:
+def _there(table: PointTable, table_log: TableLog, version: int) -> int:
     first = table_log.earliest()
     if not first <= version <= table_log.version:
         raise ValueError(
@@ -121,14 +121,14 @@ def find_tag(session: SparkSession, folder: str, name: str, whose: str) -> refs.
     return found[name]
 
 
-def _at(table: Table, table_log: TableLog, timestamp: str) -> int:
+def _at(table: PointTable, table_log: TableLog, timestamp: str) -> int:
     try:
         return table_log.version_at(parsed_moment(timestamp))
     except (Py4JJavaError, PySparkException) as error:
         raise ValueError(f"{table.model}: {causes.explain(error).text}") from error
 
 
-def _of_batch(session: SparkSession, table: Table, table_log: TableLog, batch: int) -> int:
+def _of_batch(session: SparkSession, table: PointTable, table_log: TableLog, batch: int) -> int:
     if table.candidate is not None:
         shown = _of_batch(session, table.candidate, TableLog(session, table.candidate.name), batch)
         found = _newest(

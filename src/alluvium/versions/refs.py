@@ -7,6 +7,7 @@ the catalog, is found from files alone, and goes with the table.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from pyspark.sql import SparkSession
 
@@ -16,6 +17,7 @@ from alluvium.delta.refs.clones import Began, Made, Making
 from alluvium.delta.refs.refs import Ref
 from alluvium.engine.files import Files
 from alluvium.names import did_you_mean, quoted
+from alluvium.plan.planned import Planned
 from alluvium.versions.points import Point, find_tag
 
 # One part of a path, and no name that another ref has.
@@ -37,9 +39,7 @@ def tag(
     point: Point,
     name: str,
     message: str | None = None,
-    *,
-    dry_run: bool = False,
-) -> Made:
+) -> Planned[Made]:
     """Give a version of a table a name, by which it is there until it is untagged.
 
     Args:
@@ -65,10 +65,10 @@ def tag(
         Files(session).make_folder(f"{location}/{dependents.LOG}")
         return made.clone(location)
 
-    return made.make(location, clone, lambda: Files(session).delete(location), dry_run)
+    return made.planned(location, clone, lambda: Files(session).delete(location))
 
 
-def untag(session: SparkSession, table: str, name: str, *, dry_run: bool = False) -> Ref:
+def untag(session: SparkSession, table: str, name: str) -> Planned[Ref]:
     """Take a tag of a table away; the files that it alone needed are VACUUM's then.
 
     Raises:
@@ -76,9 +76,7 @@ def untag(session: SparkSession, table: str, name: str, *, dry_run: bool = False
     """
     folder = log.folder(session, table)
     found = find_tag(session, folder, name, table)
-    if not dry_run:
-        clones.drop(session, found, folder)
-    return found
+    return Planned(found, partial(clones.drop, session, found, folder))
 
 
 def clone(
@@ -88,8 +86,7 @@ def clone(
     message: str | None = None,
     *,
     schema: str,
-    dry_run: bool = False,
-) -> Made:
+) -> Planned[Made]:
     """Make a table that shows a version of another one, and from then on goes its own way.
 
     An exact copy: of a candidate, rows that are marked `_deleted` too. What a kill left behind the
@@ -113,7 +110,7 @@ def clone(
             f"there is no schema {in_schema}; accepted: {', '.join(found)}, or one that"
             f" `on-run-start: create schema {in_schema}` makes{did_you_mean(in_schema, found)}"
         )
-    return clone_into(session, point, (in_schema, table_name), message, dry_run=dry_run)[0]
+    return clone_into(session, point, (in_schema, table_name), message)
 
 
 def clone_into(
@@ -122,15 +119,11 @@ def clone_into(
     to: tuple[str, str],
     message: str | None = None,
     began: Began | None = None,
-    *,
-    dry_run: bool = False,
-) -> tuple[Made, bool]:
+) -> Planned[Made]:
     """`clone` into a schema that is there, under any name.
 
     Args:
         to: schema and name of the new table.
-
-    Returns and raises what `clone_for` does, and ValueError where there is such a table.
     """
     in_schema, table_name = to
     table = f"{quoted(in_schema)}.{quoted(table_name)}"
@@ -155,8 +148,7 @@ def clone_into(
         Files(session).delete(location)
 
     does = made.register if is_left else made.clone
-    done = made.make(location, lambda: does(location, table), undo, dry_run)
-    return done, made.has_begun
+    return made.planned(location, lambda: does(location, table), undo)
 
 
 def clone_for(
@@ -165,22 +157,18 @@ def clone_for(
     point: Point,
     location: str,
     began: Began,
-) -> tuple[Ref, bool]:
+) -> Made:
     """Make a table of a branch, in a folder that the catalog gets to know when it is complete.
 
-    Returns what was made, and whether it has the numbers of `began`: by Delta's command it has not.
+    Made by Delta's command, it has not begun with the numbers of `began`.
 
     Raises:
         ValueError: files of that version are gone. Nothing was left behind.
     """
     made = _making(session, point, "branch", branch, None, began)
-    done = made.make(
-        location,
-        lambda: made.clone(location),
-        lambda: Files(session).delete(location),
-        False,
-    )
-    return done.ref, made.has_begun
+    return made.planned(
+        location, lambda: made.clone(location), lambda: Files(session).delete(location)
+    ).apply()
 
 
 def _making(

@@ -15,7 +15,6 @@ from alluvium.delta.log import log, own_commit
 from alluvium.merge.conflicts import retry
 from alluvium.merge.execute import RETRIES
 from alluvium.names import among
-from alluvium.plan.versions.commit import commit_info
 from alluvium.windows.window import Window
 
 # A lock for each table in which windows of this process met another writer. Their batches then
@@ -106,8 +105,7 @@ def written(session: SparkSession, table: str, version: int | None, window: Wind
     """What the commit of an overwritten window did."""
     if version is None:
         return Written(0)
-    actions = log.commit_of(session, log.delta_log(session, table), version)
-    metrics = commit_info(actions.head()).get("operationMetrics") or {}
+    metrics = log.commit(session, table, version).metrics
 
     def figure(name: str) -> int | None:
         return int(metrics[name]) if name in metrics else None

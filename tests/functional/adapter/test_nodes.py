@@ -122,11 +122,19 @@ class TestNodes:
         assert project.run_sql(
             "select max(`group`) from {schema}_marts.reads_odd", fetch="one"
         ) == (2,)
-        # A contract holds for each batch, not for the first alone.
-        [broken] = run_dbt(["run", "--select", "promised"], expect_pass=False)
-        assert "enforced contract that failed" in broken.message
+        # A contract holds for each batch, not for the first alone. Grants fail before any work.
+        models = project.project_root, "models"
+        kept = delta_rs.versions(home, schema, "select")
+        granted = "{{ config(grants={'select': ['reader']}) }}" + MODELS["odd.sql"]
+        write_file(granted, *models, "odd.sql")
+        results = run_dbt(["run", "--select", "promised", "odd"], expect_pass=False)
+        write_file(MODELS["odd.sql"], *models, "odd.sql")
+        broken = {r.node.name: r.message for r in results}
+        assert "enforced contract that failed" in broken["promised"]
         promised = delta_rs.read(home, f"select * from {schema}.promised")
         assert promised.to_numpy().tolist() == [[1]]
+        assert "odd: grants: Spark's own catalog has no grants" in broken["odd"]
+        assert delta_rs.versions(home, schema, "select") == kept
         sql = f"select count(*) as n from {schema}.history where dbt_valid_to is null"
         assert delta_rs.read(home, sql)["n"].tolist() == [3]
 

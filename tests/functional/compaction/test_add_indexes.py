@@ -160,7 +160,7 @@ def test_what_shows_a_table_shows_its_indexes(
         publish(spark, table, "indexed.shown", None, {}, {})
         assert said("indexed.shown") == found
     point = Point(table, log.version(spark, table))
-    refs.clone(spark, point, "indexed.copy", schema="indexed")
+    refs.clone(spark, point, "indexed.copy", schema="indexed").apply()
     assert said("indexed.copy") == found
     # A vector hides rows of a file, and its tag stays; so after a restore of Delta's.
     spark.sql(f"delete from {table} where service = 's-3'")

@@ -161,7 +161,14 @@ def test_what_is_provably_its_own_is_back(
     for _ in range(2):
         failed = project.try_dbt("build", "--select", "orders")
         [message] = [one.message for one in failed.result if one.status == "error"]
-        assert "lost.orders was renamed, and is lost.was now" in message
+        assert "orders: it was renamed, and is lost.was now" in message
+    # Nor is what shows it damaged: to go back would take from readers what is there.
+    both = "{models: [orders, shown]}"
+    assert not project.try_dbt("run-operation", "alluvium.fsck", "--args", both).success
+    assert project.said("orders: it was renamed, and is lost.was now: its files moved along")
+    assert project.said("shown: orders, which it shows, was renamed, and is lost.was now: ")
+    assert not project.said("missing")
+    project.dbt("run-operation", "alluvium.recover", "--args", "{models: shown, dry_run: false}")
     project.session.sql(message.split("Accepted: `")[1].split("`")[0])
     assert project.sql("select id from {s}.shown order by id")["id"].tolist() == [1, 2, 3]
 

@@ -21,7 +21,8 @@ from support.tagged import tag
 from alluvium.delta.log import log
 from alluvium.delta.merge import matching_files
 from alluvium.merge import one_commit
-from alluvium.merge.one_commit import Merged, Prepared
+from alluvium.merge.one_commit import Prepared
+from alluvium.plan.merge.figures import Merged
 from alluvium.plan.ranges.locate import Kept
 from alluvium.pruning.reading import SETTING
 
@@ -361,4 +362,5 @@ def test_it_is_asked_for(events: SparkSession) -> None:
             events, f"{sql} when matched then update set note = 'z'", automata=automata
         )
         assert isinstance(done, Merged)
-        assert done.files_read == files
+        assert done.kept is not None
+        assert done.kept.files == files

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from alluvium.delta.log import log
 from alluvium.merge import execute, progress
 from alluvium.merge.conflicts import ConflictError
+from alluvium.plan.merge.figures import Merged
 
 pytestmark = pytest.mark.spark
 
@@ -62,7 +63,7 @@ def run(
     plan: Callable[[], execute.Statement | None],
     model: str = "m",
     retries: int = execute.RETRIES,
-) -> execute.Outcome | None:
+) -> Merged | None:
     return execute.run(execute.DeltaTable(session, TABLE, model), plan, retries)
 
 
@@ -119,7 +120,7 @@ def test_a_conflict_is_tried_again_with_a_new_plan(session: SparkSession, used: 
     assert (outcome.affected, outcome.conflicts, outcome.already_merged) == (2, 1, False)
     assert outcome.engine == used
     assert plan.tries == 2
-    metadata = json.loads(log.last_commit(session, TABLE)["userMetadata"])["alluvium_merge"]
+    metadata = json.loads(log.last_commit(session, TABLE).info["userMetadata"])["alluvium_merge"]
     assert metadata["try"] == 2
     # The other writer's file is one to look at now.
     assert outcome.kept is not None
@@ -142,7 +143,7 @@ def test_the_same_batch_by_another_process_is_no_error(
     plan = Plan(session, "(1L, 2L), (2L, 1L)", same)
     outcome = run(session, plan)
     assert plan.failures == []
-    assert outcome == execute.Outcome(0, already_merged=True, conflicts=1)
+    assert outcome == Merged(already_merged=True, conflicts=1)
     assert plan.tries == 1
     assert rows(session) == [(1, 2), (2, 1), *appended]
 
@@ -153,7 +154,7 @@ def test_a_new_plan_with_nothing_to_do_is_not_run(session: SparkSession) -> None
     def first_only() -> execute.Statement | None:
         return plan() if plan.tries == 0 else None
 
-    assert run(session, first_only) == execute.Outcome(0, conflicts=1)
+    assert run(session, first_only) == Merged(conflicts=1)
     assert plan.failures == []
     assert rows(session) == [(1, 1), (50, 1)]
 
@@ -248,7 +249,7 @@ def test_feeds_an_appender_and_optimize_at_once(session: SparkSession) -> None:
     feeds = {"a": list(batches(100, 1)), "b": list(batches(200, 2))}
     appended = [(1000 + n, n) for n in range(4)]
 
-    def feed(name: str) -> list[execute.Outcome]:
+    def feed(name: str) -> list[Merged]:
         own = session.newSession()
         outcomes = []
         for number, events in enumerate(feeds[name]):

@@ -72,6 +72,11 @@ APPENDED = [
         "emptied": {"k": 1},
     },
 ]
+# Of models without a merge of ours: as many fields as before; and others in type and order.
+PLAIN = (
+    {"renamed": "named_struct('a', 1)", "turns_as": "array(named_struct('a', 'x', 'b', 'y'))"},
+    {"renamed": "named_struct('b', 2)", "turns_as": "array(named_struct('b', 'z', 'a', 2L))"},
+)
 SYNCED = ("gains", "loses", "mapped", "turns")
 VOIDS = ("untyped", "hollow", "filled", "emptied")
 MAPPING = {
@@ -82,12 +87,20 @@ MAPPING = {
 
 
 def model(mode: str, columns: Any = tuple(BEFORE), engine: str = "auto", **config: Any) -> str:
-    first, second = (", ".join(f"{by[c]} as {c}" for c in columns) for by in (BEFORE, AFTER))
+    fields = (BEFORE | PLAIN[0], AFTER | PLAIN[1])
+    first, second = (", ".join(f"{by[c]} as {c}" for c in columns) for by in fields)
     body = (
         f"{{% if var('second', false) %}} select 2 as id, 1 as v, {second}"
         f" {{% else %}} select 1 as id, 1 as v, {first} {{% endif %}}"
     )
     return merged({"order_by": "v", "engine": engine}, body, on_schema_change=mode, **config)
+
+
+def plain(mode: str, columns: Any = tuple(BEFORE), **config: Any) -> str:
+    """The same model without a merge of ours."""
+    meta = "{'alluvium_merge': {'order_by': 'v', 'engine': 'auto'}}"
+    text = model(mode, columns, incremental_strategy="append", **config)
+    return text.replace(meta, "{}")
 
 
 def test_fields(make_project: Callable[..., Any]) -> None:
@@ -99,6 +112,9 @@ def test_fields(make_project: Callable[..., Any]) -> None:
             "models/by_merge.sql": model(
                 "append_new_columns", engine="merge_into", tblproperties=MAPPING
             ),
+            "models/plain.sql": plain("append_new_columns", tblproperties=MAPPING),
+            "models/plain_turned.sql": plain("ignore", ("turns_as",)),
+            "models/plain_ignored.sql": plain("ignore", ("renamed",)),
             "models/synced.sql": model("sync_all_columns", (*SYNCED, *VOIDS, "widens"), **wide),
             "models/synced_plain.sql": model("sync_all_columns", SYNCED).replace(
                 "'zip code'", "'zip'"
@@ -118,11 +134,13 @@ def test_fields(make_project: Callable[..., Any]) -> None:
     )
     made.dbt("run")
     assert not made.try_dbt("run", "--vars", "{second: true}").success
-    for name in ("appended", "by_merge"):
+    for name in ("appended", "by_merge", "plain"):
         rows = made.session.sql(
             f"select to_json(struct(* except (v))) as row from fields.{name} order by id"
         )
         assert [json.loads(row["row"]) for row in rows.collect()] == nulls(APPENDED)
+    turned = made.session.sql("select turns_as[0].a, turns_as[0].b from fields.plain_turned")
+    assert sorted(map(tuple, turned.collect())) == [("2", "z"), ("x", "y")]
     rows = made.session.sql("select * except (v) from fields.synced order by id")
     assert rows.schema["loses"].dataType.names == ["a"]
     assert rows.schema["widens"].dataType["a"].dataType.typeName() == "long"
@@ -133,6 +151,7 @@ def test_fields(make_project: Callable[..., Any]) -> None:
     assert [row["loses"]["a"] for row in rows.collect()] == [1, 2]
     for said in (
         "fields.synced_plain: loses.b is gone. Delta drops fields of tables with column mapping",
+        "fields.plain_ignored: renamed.a is gone; renamed.b is new (int). Accepted: on_schema",
         "fields.ignored: gains.zip code is new (string); loses.b is gone. Accepted: on_schema",
         "fields.ignores_void: hollow.a is string, in the table void. Accepted: a type that can"
         " become the table's (void takes a plain one, with `on_schema_change: append_new_columns`)",
@@ -140,7 +159,14 @@ def test_fields(make_project: Callable[..., Any]) -> None:
         "fields.clashes: s.element.a is int, in the table array<int>. Accepted: a type that can",
     ):
         assert made.said(said), said
-    for name in ("synced_plain", "ignored", "ignores_void", "clashes", "typed_late"):
+    for name in (
+        "synced_plain",
+        "plain_ignored",
+        "ignored",
+        "ignores_void",
+        "clashes",
+        "typed_late",
+    ):
         assert made.sql(f"select id from fields.{name}")["id"].tolist() == [1]
 
 

@@ -171,5 +171,5 @@ def test_mistakes_stop_the_run_before_any_statement(project: Any) -> None:
     assert "> in macro" not in said
     assert "called by" not in said
     assert 'meta.alluvium_merge.on_match: "skip" is not accepted' in said
-    assert "source landing.feed: alluvium_stream.format: 'xml'" in said
+    assert 'source landing.feed: meta.alluvium_stream.format: "xml" is not accepted' in said
     assert project.versions("hard") == before

@@ -9,7 +9,7 @@ import pytest
 from functional.merge.conftest import merged
 
 from alluvium.delta.merge import batch
-from dbt.adapters.alluvium.merges import Plan, Planner
+from dbt.adapters.alluvium.merges import MergePlan, Planner
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -50,10 +50,10 @@ def test_each_reader_sees_the_rows_that_were_looked_at(
         project.session.sql(f"insert into moving.{table} select id, 'c', id from range(1, 4)")
     project.dbt("run", "-s", model, "--full-refresh")
     project.session.sql("insert overwrite moving.stage values (2, 'u', 10)")
-    looked: list[Plan] = []
+    looked: list[MergePlan] = []
     plan = Planner.plan
 
-    def moving(self: Planner, keep: Callable[[], None]) -> Plan:
+    def moving(self: Planner, keep: Callable[[], None]) -> MergePlan:
         looked.append(plan(self, keep))
         if len(looked) == 1:
             more = "insert into moving.{} values (1, 'd', 12), (3, 'u', 13)"

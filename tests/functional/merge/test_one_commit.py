@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlparse
 
@@ -22,7 +23,8 @@ from alluvium.delta.merge import merge_command
 from alluvium.delta.merge.merge_command import MergeCommand
 from alluvium.engine import jvm
 from alluvium.merge import one_commit, progress
-from alluvium.merge.one_commit import Merged, Prepared, Refusal
+from alluvium.merge.one_commit import Prepared, Refusal
+from alluvium.plan.merge.figures import Merged
 
 pytestmark = pytest.mark.spark
 
@@ -122,6 +124,12 @@ def ours(session: SparkSession, sql: str) -> Merged:
     return merged
 
 
+def read_by(merged: Merged) -> int:
+    """Files that a merge looked at."""
+    assert merged.kept is not None
+    return merged.kept.files
+
+
 def values(rng: random.Random, keys: range, rows: int, unique: bool) -> str:
     chosen = rng.sample(keys, rows) if unique else [rng.choice(keys) for _ in range(rows)]
 
@@ -158,7 +166,7 @@ def test_files_outside_the_predicate_are_not_read(session: SparkSession) -> None
     table = create(session, "plain", *files)
     sql = f"merge into {table} t using (select 10L as k) s on s.k = t.k and (t.k between 10 and 12"
     merged = ours(session, sql + " or t.k = 39) when matched then update set v = 'b'")
-    assert (merged.updated, merged.files_read) == (1, 2)
+    assert (merged.updated, read_by(merged)) == (1, 2)
 
 
 @pytest.mark.slow
@@ -206,7 +214,7 @@ def test_a_task_takes_no_more_than_it_can_hold(
     finally:
         session.conf.unset("spark.sql.adaptive.coalescePartitions.enabled")
     assert (merged.inserted, merged.updated) == (4999, 1)
-    assert merged.files_written > int(str(session.conf.get("spark.sql.shuffle.partitions")))
+    assert (merged.files or 0) > int(str(session.conf.get("spark.sql.shuffle.partitions")))
     assert session.table(table).count() == 5000
 
 
@@ -300,7 +308,7 @@ def test_history_reads_as_that_of_merge(session: SparkSession) -> None:
     assert counted[0] == counted[1]
     assert set(said[0]["operationMetrics"]) == set(said[1]["operationMetrics"])
     assert set(said[0]["operationParameters"]) == set(said[1]["operationParameters"])
-    assert merged.files_written == int(said[1]["operationMetrics"]["numTargetFilesAdded"]) == 1
+    assert merged.files == int(said[1]["operationMetrics"]["numTargetFilesAdded"]) == 1
 
 
 def test_progress_counts_once_and_nothing_stays_in_the_session(session: SparkSession) -> None:
@@ -308,8 +316,12 @@ def test_progress_counts_once_and_nothing_stays_in_the_session(session: SparkSes
     sql = f"merge into {table} t using (select 1 as k) s on s.k = t.k when matched then delete"
     again = sql.replace("then delete", "then update set n = n + 1")
     app = progress.app_id("m", log.table_id(session, table))
-    assert one_commit.merge(session, again, progress=(app, 7)) == Merged(2, updated=1, **FILES)
-    assert one_commit.merge(session, again, progress=(app, 7)) == Merged()
+    merged = one_commit.merge(session, again, progress=(app, 7))
+    assert isinstance(merged, Merged)
+    assert read_by(merged) == 1
+    assert replace(merged, kept=None) == Merged(updated=1, version=2, **FILES)
+    already = Merged(engine="one_commit", already_merged=True)
+    assert one_commit.merge(session, again, progress=(app, 7)) == already
     assert progress.read(session, table, "m") == 7
     merged = one_commit.merge(session, sql, progress=(app, 8))
     assert isinstance(merged, Merged)
@@ -318,14 +330,17 @@ def test_progress_counts_once_and_nothing_stays_in_the_session(session: SparkSes
     settings = {row["key"] for row in session.sql("set").collect()}
     assert not settings & {committing.TXN_APP, committing.TXN_VERSION, committing.COMMIT_METADATA}
     nothing = sql.replace("select 1 as k", "select 1 as k where false")
-    assert one_commit.merge(session, nothing, progress=(app, 9)) == Merged(4)
+    merged = one_commit.merge(session, nothing, progress=(app, 9))
+    assert isinstance(merged, Merged)
+    assert read_by(merged) == 0
+    assert replace(merged, kept=None) == Merged(version=4, engine="one_commit", files=0, bytes=0)
     assert progress.read(session, table, "m") == 9
 
 
 FILES: dict[str, Any] = {
-    "files_read": 1,
-    "files_written": 1,
-    "bytes_written": pytest.approx(1e3, rel=1),
+    "engine": "one_commit",
+    "files": 1,
+    "bytes": pytest.approx(1e3, rel=1),
 }
 
 

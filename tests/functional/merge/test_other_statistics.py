@@ -14,6 +14,7 @@ from functional.delta_rs import folder_of
 from pyspark.sql import SparkSession
 
 from alluvium.merge import one_commit
+from alluvium.plan.merge.figures import Merged
 from alluvium.plan.ranges.column_type import parse_type
 from alluvium.plan.ranges.intervals import one_each
 from alluvium.plan.ranges.points import make_points
@@ -40,7 +41,7 @@ def merged(session: SparkSession, table: str, batch: str, on: str) -> list[str]:
         " when matched then update set v = s.v when not matched then insert *"
     )
     done = one_commit.merge(session, sql)
-    assert isinstance(done, one_commit.Merged), done
+    assert isinstance(done, Merged), done
     return sorted(map(str, session.table(clone).collect()))
 
 

@@ -237,8 +237,8 @@ def test_branches_tags_and_restores(events: SparkSession) -> None:
     events.sql(f"delete from {table} where id % 10 = 3")
     events.sql(f"insert into {table} values (500, 'metadata', 1, 'y')")
     # What `alluvium.at` writes for a tag.
-    refs.tag(events, source, "accepted")
-    tagged = points.resolve(events, points.Table(T, "events"), tag="accepted").table
+    refs.tag(events, source, "accepted").apply()
+    tagged = points.resolve(events, points.PointTable(T, "events"), tag="accepted").table
     assert tagged != T
     of_tag = f"{tagged} where service"
     check_each(
@@ -256,6 +256,8 @@ def test_branches_tags_and_restores(events: SparkSession) -> None:
     events.sql(f"update {table} set service = 'metadata' where id = 31")
     found = check_each(events, {f"{of_branch} = 'metadata'": 2})
     assert sorted(row.id for row in found) == [31, 500]
-    restore(events, Subject(table, "events", "events"), [], version=then, including=["write"])
+    restore(
+        events, Subject(table, "events", "events"), [], version=then, including=["write"]
+    ).apply()
     check_each(events, {f"{of_branch} = 'metadata'": 1, f"{of_branch} = 'writer'": 4})
-    branches.discard(events, branch, [], dry_run=False)
+    branches.discard(events, branch, []).apply()

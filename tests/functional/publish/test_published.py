@@ -323,7 +323,7 @@ def test_where_vectors_lie(spark: SparkSession) -> None:
 
 
 class Inline(VectorWriter):
-    """As releases before this one wrote small vectors: into the log."""
+    """As other engines may write small vectors, and earlier versions did: into the log."""
 
     def write(self, file: str, before: Any, bitmap: bytes, rows: int, known: Any = None) -> Any:
         assert before is None
@@ -632,9 +632,9 @@ def test_the_commit_says_what_it_shows(spark: SparkSession, tmp_path: Path) -> N
         {"tests": 3},
         {"delta.logRetentionDuration": "interval 40 days"},
     )
-    info, place = log.last_commit(spark, made.shown), made.folder(made.name)
+    info, place = log.last_commit(spark, made.shown).info, made.folder(made.name)
     root = f"file:{place}"
-    commit = log.last_commit(spark, made.name)["txnId"]
+    commit = log.last_commit(spark, made.name).id
     noted = {"tests": 3, "base": 0, "version": 1, "root": root, "commit": commit}
     noted |= {"hides": True, "vectors": "files"}
     assert json.loads(info["userMetadata"]) == {"alluvium_published": noted}

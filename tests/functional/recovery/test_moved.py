@@ -13,7 +13,8 @@ from functional.delta_rs import by_query
 from functional.recovery.damage import commit
 from pyspark.sql import SparkSession
 
-from alluvium.delta.log import heads, log
+from alluvium.delta.log import log
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.published.published import Publisher
 from alluvium.delta.refs.dependents import noted
 from alluvium.delta.refs.needed_files import forget
@@ -48,8 +49,8 @@ class Home:
         sql("delete from moved.wap where id in (0, 12)")
         publish(self.spark, "moved.wap", "moved.shown", None, {}, {})
         point = Point("moved.wap", None)
-        refs.clone(self.spark, point, "moved.clone", schema="moved")
-        refs.tag(self.spark, point, "good")
+        refs.clone(self.spark, point, "moved.clone", schema="moved").apply()
+        refs.tag(self.spark, point, "good").apply()
         sql("delete from moved.clone where id in (20, 21)")
 
     def place(self, name: str) -> Path:
@@ -199,7 +200,7 @@ def test_what_readers_see_is_put_right(old: Home) -> None:
     publish(spark, "moved.wap", "moved.shown", None, {}, {})
     assert old.rows("shown") == [*SHOWN, 31, 41]
     # What failed its tests is whole, and the version behind it is lost: readers keep what passed.
-    passed = heads.head_of(log.snapshot_of(spark, "moved.shown")).version
+    passed = TableSnapshot.of(spark, "moved.shown").head.version
     for number in (32, 33):
         spark.sql(f"insert into moved.wap values ({number}, 'bad', false, 'p 0+%')")
     (old.place("wap") / "_delta_log" / commit(passed + 2)).unlink()

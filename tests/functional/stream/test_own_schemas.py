@@ -234,7 +234,8 @@ def test_orc_files_have_their_own_types_too(make_bronze: Make) -> None:
         "select date'0001-01-01' as day, timestamp'1500-02-28 23:00' as at"
     ).coalesce(1).write.orc(str(bronze.root / "spark"))
     [written] = (bronze.root / "spark").glob("*.orc")
-    (bronze.landing / "2.orc").write_bytes(written.read_bytes())
+    whole = written.read_bytes()
+    (bronze.landing / "2.orc").write_bytes(whole)
     for schema in ("day date, at timestamp_ntz", None):
         bronze.block["schema"] = schema
         assert [(row["day"], row["at"][:13]) for row in values(bronze).values()] == [
@@ -252,6 +253,12 @@ def test_orc_files_have_their_own_types_too(make_bronze: Make) -> None:
         "column at of type timestamp, and date does not hold that",
         "column part of type struct<n:bigint>, and struct<n:int> does not hold that",
     ]
+    # One that is cut off is told by its name, whatever ORC meets first.
+    bronze.block["schema"] = None
+    for length in (len(whole) - 1, len(whole) // 2):
+        (bronze.landing / "2.orc").write_bytes(whole[:length])
+        with pytest.raises(Exception, match=rf"{bronze.landing}/2\.orc"):
+            values(bronze)
 
 
 @pytest.mark.slow

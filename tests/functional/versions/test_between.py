@@ -19,7 +19,7 @@ from alluvium.publish.publish import checkout
 from alluvium.versions import branches, refs
 from alluvium.versions import restore as restoring
 from alluvium.versions.branches import Branch
-from alluvium.versions.points import Point, Table, resolve
+from alluvium.versions.points import Point, PointTable, resolve
 
 # What is quick of it stands in test_restore.py.
 RETENTION = "'delta.deletedFileRetentionDuration' = 'interval 0 hours'"
@@ -107,11 +107,11 @@ def test_checkout_and_discard(spark: SparkSession) -> None:
         before(
             branches,
             "_drop",
-            lambda: refs.clone(spark, Point(ours), "between_clone", schema="versions"),
+            lambda: refs.clone(spark, Point(ours), "between_clone", schema="versions").apply(),
         ),
         pytest.raises(ValueError, match=r"clone versions\.between_clone\. Nothing of goes was"),
     ):
-        branches.discard(spark, branch, [], dry_run=False)
+        branches.discard(spark, branch, []).apply()
     assert rows_of(spark, "versions.between_clone") == made.rows | {3: "n3"}
 
 
@@ -125,18 +125,20 @@ def test_branch_untag_and_vacuum(spark: SparkSession) -> None:
         branches.make_table(spark, branch, Point(made.name, first), (branch.schema, "between_refs"))
     assert rows_of(spark, f"{branch.schema}.between_refs") == made.versions[first]
     # Somebody else moves the tag first: it stays where it is now.
-    refs.tag(spark, Point(made.name, first), "moved")
+    refs.tag(spark, Point(made.name, first), "moved").apply()
 
     def move_it() -> None:
-        refs.untag(spark, made.name, "moved")
-        refs.tag(spark, Point(made.name, first + 1), "moved")
+        refs.untag(spark, made.name, "moved").apply()
+        refs.tag(spark, Point(made.name, first + 1), "moved").apply()
 
     with (
         before(clones, "drop", move_it),
         pytest.raises(ValueError, match="tag moved was made again meanwhile, so nothing was done"),
     ):
-        refs.untag(spark, made.name, "moved")
-    assert rows_of(spark, resolve(spark, Table(made.name, "t"), tag="moved").sql()) == made.rows
+        refs.untag(spark, made.name, "moved").apply()
+    assert (
+        rows_of(spark, resolve(spark, PointTable(made.name, "t"), tag="moved").sql()) == made.rows
+    )
     # A file that is about to go: nobody gets a clone that needs it.
     spark.sql(f"alter table {made.name} set tblproperties ({RETENTION})")
     old = made.insert(3)
@@ -144,7 +146,7 @@ def test_branch_untag_and_vacuum(spark: SparkSession) -> None:
 
     def clone_it() -> None:
         with pytest.raises(ValueError, match="a vacuum goes on that may delete"):
-            refs.clone(spark, Point(made.name, old), "between_late", schema="versions")
+            refs.clone(spark, Point(made.name, old), "between_late", schema="versions").apply()
 
     with before(pinned, "_delete", clone_it):
         assert pinned.vacuum(spark, made.name)

@@ -21,7 +21,7 @@ from alluvium.publish.publish import publish
 from alluvium.versions import branches
 from alluvium.versions.branches import Branch
 from alluvium.versions.points import Point
-from alluvium.versions.restore import Shown, Subject, restore
+from alluvium.versions.restore import Reader, Subject, restore
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -45,7 +45,7 @@ class Feed:
             f"create table {self.table} (id bigint, lsn bigint, name string, _deleted boolean)"
             " using delta tblproperties ('delta.enableDeletionVectors' = 'true')"
         )
-        self.shown = Shown(f"{self.table[:-1]}_shown`", "shown", True)
+        self.shown = Reader(f"{self.table[:-1]}_shown`", "shown", True)
         self.subject = Subject(self.table, MODEL, name)
 
     def grow(self) -> None:
@@ -87,7 +87,7 @@ class Feed:
         return True
 
     def back(self, batch: int) -> None:
-        restore(self.spark, self.subject, [self.shown], before_batch=batch)
+        restore(self.spark, self.subject, [self.shown], before_batch=batch).apply()
 
     def publish(self) -> log.TableVersion:
         publish(self.spark, self.table, self.shown.table, None, {}, {})
@@ -194,7 +194,7 @@ def test_cycles_beside_ingestion(spark: SparkSession, cycles: int) -> None:
         if merged > 1:
             batch = draw.randint(max(merged - 3, 1), merged)
             patiently(lambda one=batch: feed.back(one))
-        branches.discard(spark, branch, [], dry_run=False)
+        branches.discard(spark, branch, []).apply()
         assert log.version(spark, feed.table) > began
     ingesting.finish()
     last = len(feed.batches) - 1

@@ -28,7 +28,7 @@ def half(spark: SparkSession) -> Calls:
     """Clones a version of a table as `versions.half`."""
 
     def clone(table: str, version: int | None = None, **more: str) -> refs.Made:
-        return refs.clone(spark, Point(table, version), "half", schema="versions", **more)
+        return refs.clone(spark, Point(table, version), "half", schema="versions", **more).apply()
 
     return clone
 

@@ -183,7 +183,7 @@ def test_three_ways(spark: SparkSession, ways: Sides) -> None:
     del made.rows[made.table][3]
     made.check()
     assert log.version(spark, made.table) == before + 1
-    note = json.loads(log.last_commit(spark, made.table)["userMetadata"])
+    note = json.loads(log.last_commit(spark, made.table).info["userMetadata"])
     assert {key: note["alluvium_branch_merge"][key] for key in ("branch", "added", "removed")} == {
         "branch": "fix",
         "added": 1,
@@ -255,7 +255,7 @@ def test_a_later_merge(spark: SparkSession, ways: Sides) -> None:
     )
     folder = log.qualified(log.delta_log(spark, made.ours)).removeprefix("file:")
     assert not [file for file in spark.table(made.table).inputFiles() if folder in file]
-    branches.discard(spark, made.branch, [], dry_run=False)
+    branches.discard(spark, made.branch, []).apply()
     del made.rows[made.ours]
     made.check()
     assert not spark.catalog.databaseExists(made.branch.schema)
@@ -488,7 +488,7 @@ def test_a_kill_between_clone_and_progress(spark: SparkSession) -> None:
     assert committing.COMMIT_METADATA not in dict(spark.sql("set").collect())
     # Inside the commit of the clone: a log without one, and a draft.
     place = Path(unregistered.default_location(spark, made.branch.schema, made.name))
-    branches.discard(spark, made.branch, [], dry_run=False)
+    branches.discard(spark, made.branch, []).apply()
     (place / "_delta_log").mkdir(parents=True)
     (place / "_delta_log" / f".{0:020}.json.a.tmp").write_text("{")
     made.begin()
@@ -496,18 +496,18 @@ def test_a_kill_between_clone_and_progress(spark: SparkSession) -> None:
     assert progress.read(spark, made.ours, "model.a.killed") == 7
     # Nothing is dropped while another table needs its files.
     spark.sql(f"insert into {made.ours} values (9, 'n9', false)")
-    refs.clone(spark, Point(made.ours, None), "copied", schema=OF)
+    refs.clone(spark, Point(made.ours, None), "copied", schema=OF).apply()
     with pytest.raises(
         ValueError, match=r"are needed by clone merged_to\.copied\. Nothing of fix was"
     ):
-        branches.discard(spark, made.branch, [], dry_run=False)
+        branches.discard(spark, made.branch, []).apply()
     spark.sql(f"drop table {OF}.copied")
     # Delta's own clone is in no register.
     spark.sql(f"create table {OF}.by_delta shallow clone {made.ours}")
     by_delta = Dependent("clone", "by_delta", log.qualified(log.delta_log(spark, f"{OF}.by_delta")))
     others = [by_delta, Dependent("clone", "itself", f"file:{place}")]
     with pytest.raises(ValueError, match=r"are needed by clone by_delta\. Nothing of fix was"):
-        branches.discard(spark, made.branch, [], [], others, dry_run=False)
+        branches.discard(spark, made.branch, [], [], others).apply()
     assert made.seen(made.ours) == {**made.rows[made.ours], 9: ("n9", False)}
     spark.sql(f"drop table {OF}.by_delta")
     # Nothing is dropped that the branch did not make, and of a discard that is killed the rest.
@@ -523,9 +523,9 @@ def test_a_kill_between_clone_and_progress(spark: SparkSession) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(branches.Files, "delete", kill)
         with pytest.raises(KeyboardInterrupt):
-            branches.discard(spark, made.branch, [], dry_run=False)
+            branches.discard(spark, made.branch, []).apply()
     assert len(DeltaTable(place).file_uris()) > 0
-    done = branches.discard(spark, made.branch, ["merged_to__fix.built"], dry_run=False)
+    done = branches.discard(spark, made.branch, ["merged_to__fix.built"]).apply()
     assert sorted(done.kept) == [
         f"file:{others[0]}",
         "merged_to__fix.mine",
@@ -538,10 +538,10 @@ def test_a_kill_between_clone_and_progress(spark: SparkSession) -> None:
     shutil.rmtree(others[0])
     spark.sql(f"drop table {made.branch.schema}.mine")
     spark.sql(f"drop view {made.branch.schema}.seen")
-    assert branches.discard(spark, made.branch, [], dry_run=True).schemas == ("merged_to__fix",)
-    assert branches.discard(spark, made.branch, [], dry_run=False).schemas == ("merged_to__fix",)
+    assert branches.discard(spark, made.branch, []).would.schemas == ("merged_to__fix",)
+    assert branches.discard(spark, made.branch, []).apply().schemas == ("merged_to__fix",)
     with pytest.raises(ValueError, match="there is no branch fix of merged_to; accepted: the name"):
-        branches.discard(spark, made.branch, [], dry_run=False)
+        branches.discard(spark, made.branch, []).apply()
     assert made.seen(made.table) == made.rows[made.table]
     spark.sql("create schema merged_to__fix")
     with pytest.raises(ValueError, match="the branch fix did not make it"):
@@ -702,7 +702,7 @@ def test_old_commits_of_a_branch(
     assert not branches.make_table(
         spark, made.branch, Point(made.table, None), (made.branch.schema, made.name)
     )
-    done = branches.discard(spark, made.branch, [], dry_run=False)
+    done = branches.discard(spark, made.branch, []).apply()
     assert (made.ours in done.tables, done.kept) == (True, ())
     source = log.qualified(log.delta_log(spark, made.table))
     assert not dependents.noted(spark, source)

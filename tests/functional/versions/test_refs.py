@@ -15,14 +15,14 @@ from pyspark.sql import SparkSession
 
 from alluvium import marks
 from alluvium.delta.log import log
-from alluvium.delta.log.heads import is_held
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.refs import cloning, dependents, pinned
 from alluvium.delta.refs import refs as delta_refs
 from alluvium.delta.refs.dependents import Dependent
 from alluvium.engine import jvm
 from alluvium.publish.publish import checkout, publish
 from alluvium.versions import refs
-from alluvium.versions.points import Point, Table, resolve
+from alluvium.versions.points import Point, PointTable, resolve
 
 pytestmark = pytest.mark.spark
 
@@ -51,14 +51,18 @@ def family(spark: SparkSession) -> Family:
     made.insert(4, 5)
     then = made.delete(2)
     data = {path.name for path in made.folder.glob("*.parquet")}
-    tag = refs.tag(spark, Point(made.name, then), "before_fix", "as it was")
-    clone = refs.clone(spark, Point(made.name, then), "versions.tagged_copy", schema="versions")
+    tag = refs.tag(spark, Point(made.name, then), "before_fix", "as it was").apply()
+    clone = refs.clone(
+        spark, Point(made.name, then), "versions.tagged_copy", schema="versions"
+    ).apply()
     assert tag.files == clone.files == len(spark.table(made.name).inputFiles())
     assert {path.name for path in made.folder.glob("*.parquet")} == data
     assert [one.kind for one in dependents.noted(spark, folder)] == ["clone", "tag"]
     # A clone of the clone, which goes its own way, is one of this table too.
     append(made.folder.parent / "tagged_copy", {9: "own"})
-    second = refs.clone(spark, Point("versions.tagged_copy"), "tagged_second", schema="versions")
+    second = refs.clone(
+        spark, Point("versions.tagged_copy"), "tagged_second", schema="versions"
+    ).apply()
     assert second.ref.table == "versions.tagged_copy"
     spark.sql(f"alter table versions.tagged_copy set tblproperties ({AT_ONCE})")
     spark.sql("delete from versions.tagged_copy where id = 3 or id = 9")
@@ -93,15 +97,15 @@ def test_tags_and_clones_live_through_vacuum(spark: SparkSession, family: Family
     assert spare.name == came.name
     pinned.vacuum(spark, "versions.tagged_copy")
     before = made.versions[then]
-    tagged = resolve(spark, Table(made.name, "t"), tag="before_fix")
+    tagged = resolve(spark, PointTable(made.name, "t"), tag="before_fix")
     assert rows_by_spark(spark, tagged.sql()) == before
     assert rows_of(spark, "versions.by_delta") == family.copied
     assert rows_by_spark(spark, "versions.tagged_second") == {**before, 9: "own"}
     assert rows_of(spark, "versions.tagged_copy") == {4: "n4", 5: "n5", 1: "n1"}
     assert rows_of(spark, made.name) == made.rows
     # What came and went since is gone, and the old version needs none of it.
-    refs.tag(spark, Point(made.name, then), "after_all")
-    again = resolve(spark, Table(made.name, "t"), tag="after_all")
+    refs.tag(spark, Point(made.name, then), "after_all").apply()
+    again = resolve(spark, PointTable(made.name, "t"), tag="after_all")
     assert rows_of(spark, again.sql()) == before
 
 
@@ -162,7 +166,7 @@ def test_a_clone_is_what_deltas_is(spark: SparkSession, name: str, how: str, pla
     spark.sql(f"delete from {source} where id = 3")
     assert cloning.is_plain(log.snapshot_of(spark, source)) is plain
     spark.sql(f"create table {source}_by_delta shallow clone {source}")
-    made = refs.clone(spark, Point(source), f"{source}_ours", schema="versions")
+    made = refs.clone(spark, Point(source), f"{source}_ours", schema="versions").apply()
     assert made.files == len(spark.table(source).inputFiles())
     ours, deltas = (actions_of(spark, f"{source}_{whose}") for whose in ("ours", "by_delta"))
     assert ours == deltas
@@ -184,7 +188,7 @@ def test_a_clone_of_a_table_that_has_times_of_commits_since_a_version(spark: Spa
     )
     # By Spark: delta-rs writes no table that has them.
     made.do("insert into {t} values (2, 'n2', false)", lambda rows: rows.update({2: "n2"}))
-    refs.clone(spark, Point(made.name), "timed_copy", schema="versions")
+    refs.clone(spark, Point(made.name), "timed_copy", schema="versions").apply()
     for number in (3, 4):
         spark.sql(f"insert into versions.timed_copy values ({number}, 'own', false)")
     history = spark.sql("describe history versions.timed_copy").orderBy("version").collect()
@@ -213,7 +217,7 @@ def test_a_clone_leaves_alone_what_is_there(spark: SparkSession) -> None:
 def kept(spark: SparkSession) -> Kept:
     """Its first version has a tag."""
     made = Kept(spark, "refused", AT_ONCE)
-    refs.tag(spark, Point(made.name, made.insert(1)), "v1.0")
+    refs.tag(spark, Point(made.name, made.insert(1)), "v1.0").apply()
     return made
 
 
@@ -222,11 +226,11 @@ def test_what_is_refused(spark: SparkSession, kept: Kept) -> None:
     folder = location_of(spark, made.name)
     for name in ("../x", "a/b", "", ".hidden", "_x", "head", "a b", "a`b", "x" * 101):
         with pytest.raises(ValueError, match=r"^name is .*; accepted: letters, digits"):
-            refs.tag(spark, Point(made.name), name)
+            refs.tag(spark, Point(made.name), name).apply()
     with pytest.raises(ValueError, match=r"has a tag v1\.0 already, of version 1"):
-        refs.tag(spark, Point(made.name), "v1.0")
+        refs.tag(spark, Point(made.name), "v1.0").apply()
     with pytest.raises(ValueError, match=r"has no tag 'v1'; accepted: v1\.0"):
-        refs.untag(spark, made.name, "v1")
+        refs.untag(spark, made.name, "v1").apply()
     for to, said in (
         ("a.b.c", "to is 'a.b.c'; accepted: name or schema.name"),
         ("x;drop", "to is 'x;drop'"),
@@ -235,10 +239,10 @@ def test_what_is_refused(spark: SparkSession, kept: Kept) -> None:
         ("refused", "`versions`.`refused` is there already"),
     ):
         with pytest.raises(ValueError, match=said):
-            refs.clone(spark, Point(made.name), to, schema="versions")
+            refs.clone(spark, Point(made.name), to, schema="versions").apply()
     # A dry run leaves nothing behind, nor does a refusal.
-    refs.tag(spark, Point(made.name), "dry", dry_run=True)
-    refs.clone(spark, Point(made.name), "dry", schema="versions", dry_run=True)
+    assert refs.tag(spark, Point(made.name), "dry").would.files > 0
+    assert refs.clone(spark, Point(made.name), "dry", schema="versions").would.files > 0
     assert [one.name for one in dependents.noted(spark, folder)] == ["v1.0"]
 
 
@@ -252,18 +256,18 @@ def test_files_that_are_gone_or_about_to_go(spark: SparkSession, kept: Kept) -> 
     made.do("optimize {t}")
     came.unlink()
     with pytest.raises(ValueError, match=r"version 2 .* needs 1 file that VACUUM deleted"):
-        refs.tag(spark, Point(made.name, second), "late")
-    refs.tag(spark, Point(made.name, first), "again")
+        refs.tag(spark, Point(made.name, second), "late").apply()
+    refs.tag(spark, Point(made.name, first), "again").apply()
     # Nor while a vacuum goes on, which may delete what it needs; the newest one is not in danger.
     with dependents.vacuuming(spark, folder):
         with pytest.raises(ValueError, match="a vacuum goes on that may delete"):
-            refs.tag(spark, Point(made.name, first), "beside")
-        refs.tag(spark, Point(made.name), "newest")
+            refs.tag(spark, Point(made.name, first), "beside").apply()
+        refs.tag(spark, Point(made.name), "newest").apply()
     assert [one.name for one in delta_refs.tags(spark, folder)] == ["again", "newest", "v1.0"]
     assert {one.name for one in dependents.noted(spark, folder)} == {"again", "newest", "v1.0"}
     # Without the tags the files are nobody's.
     for name in ("again", "v1.0"):
-        assert refs.untag(spark, made.name, name).version == first
+        assert refs.untag(spark, made.name, name).apply().version == first
     (spare,) = (
         path for path in pinned.vacuum(spark, made.name, dry_run=True) if ".parquet" in path
     )
@@ -276,7 +280,9 @@ def test_files_that_are_gone_or_about_to_go(spark: SparkSession, kept: Kept) -> 
     assert not Path(spare.removeprefix("file:")).exists()
     assert [one.name for one in (made.folder / "day=1").iterdir()] == [".mine"]
     # What cannot be read may need anything.
-    log_of = Path(refs.tag(spark, Point(made.name), "torn").ref.location.removeprefix("file:"))
+    log_of = Path(
+        refs.tag(spark, Point(made.name), "torn").apply().ref.location.removeprefix("file:")
+    )
     for file in (log_of / "_delta_log").glob("0*"):
         file.write_text("torn")
     with pytest.raises(ValueError, match=r"tag torn in .* cannot be read"):
@@ -288,7 +294,7 @@ def test_points(spark: SparkSession) -> None:
     made = Kept(spark, "pointed")
     made.insert(1)
     made.insert(2)
-    table = Table(made.name, "pointed")
+    table = PointTable(made.name, "pointed")
     assert resolve(spark, table) == Point(made.name, 2)
     assert resolve(spark, table, version=1) == Point(made.name, 1)
     for given, said in (
@@ -319,7 +325,7 @@ def test_points(spark: SparkSession) -> None:
         with pytest.raises(ValueError, match=rf"no batch {batch}; accepted: 3 to 7"):
             resolve(spark, table, batch=batch)
     # Of a published table: what it showed of them.
-    shown = Table(f"{made.name}_shown", "pointed_shown", table)
+    shown = PointTable(f"{made.name}_shown", "pointed_shown", table)
     for batch, version in {5: 6, 6: 10}.items():
         point = resolve(spark, shown, batch=batch)
         assert rows_of(spark, point.sql()) == made.versions[version]
@@ -329,7 +335,7 @@ def test_points(spark: SparkSession) -> None:
     # made again has other rows under that number.
     looked = resolve(spark, table, version=1)
     made.insert(900)
-    refs.clone(spark, looked, "pointed_copy", schema="versions")
+    refs.clone(spark, looked, "pointed_copy", schema="versions").apply()
     assert rows_of(spark, "versions.pointed_copy") == made.versions[1]
     spark.sql(f"drop table {made.name}")
     Kept(spark, "pointed").insert(7)
@@ -344,7 +350,7 @@ def origin(spark: SparkSession) -> Kept:
     made = Kept(spark, "origin", AT_ONCE)
     made.insert(1, 2)
     made.delete(2)
-    refs.clone(spark, Point(made.name), "candidate", schema="versions")
+    refs.clone(spark, Point(made.name), "candidate", schema="versions").apply()
     return made
 
 
@@ -376,7 +382,7 @@ def test_what_is_shown_lives_through_vacuum(spark: SparkSession, origin: Kept) -
     ):
         checkout(spark, candidate, shown, 0, hold=True)
     assert rows_of(spark, shown) == {1: "n1", 5: "five"}
-    assert not is_held(log.snapshot_of(spark, shown))
+    assert not TableSnapshot.of(spark, shown).is_held
     checkout(spark, candidate, shown, 0, hold=True)
     spark.sql(f"alter table {candidate} set tblproperties ({AT_ONCE})")
     DeltaTable(origin.folder).delete()

@@ -12,6 +12,7 @@ from functional.versions.kept import Kept, rows_by_spark, rows_of
 from pyspark.sql import SparkSession
 
 from alluvium.delta.log import log
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.refs import cloning
 from alluvium.merge import progress, skipped
 from alluvium.publish.publish import checkout, publish
@@ -20,7 +21,7 @@ from alluvium.versions import restore as restoring
 from alluvium.versions.branches import Branch
 from alluvium.versions.diff import diff
 from alluvium.versions.points import Point
-from alluvium.versions.restore import Restored, Shown, Subject, mark, restore
+from alluvium.versions.restore import Reader, Restored, Subject, mark, restore
 
 pytestmark = pytest.mark.spark
 
@@ -33,7 +34,7 @@ class Feed(Kept):
     def __init__(self, spark: SparkSession, name: str, *properties: str) -> None:
         super().__init__(spark, name, *properties)
         self.subject = Subject(self.name, MODEL, name)
-        self.shown = Shown(f"{self.name}_shown", "shown", True)
+        self.shown = Reader(f"{self.name}_shown", "shown", True)
 
     def batch(self, number: int, *ids: int) -> int:
         """Rows and their progress in one commit, as a merge has them."""
@@ -44,8 +45,8 @@ class Feed(Kept):
     def publish(self) -> None:
         publish(self.spark, self.name, self.shown.table, None, {}, {})
 
-    def back(self, **how: Any) -> Restored:
-        return restore(self.spark, self.subject, [self.shown], **how)
+    def back(self, *, dry_run: bool = False, **how: Any) -> Restored:
+        return restore(self.spark, self.subject, [self.shown], **how).done(dry_run=dry_run)
 
     @property
     def merged(self) -> int | None:
@@ -87,7 +88,7 @@ def test_a_bad_batch(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, undon
     assert [one.kind for one in would.undone] == [
         "write", "schema", "schema", "compaction", "batch"
     ]  # fmt: skip
-    assert [one.name for one, _ in would.moved] == ["shown"]
+    assert [one.name for one in would.readers if one.is_undone] == ["shown"]
     # Killed behind the table's commit.
     with monkeypatch.context() as patch:
         patch.setattr(restoring.publish, "checkout", _kill)
@@ -124,18 +125,18 @@ def test_a_table_goes_on_and_back_and_forward(spark: SparkSession, undone: Undon
         made.back(before_batch=9)
     with pytest.raises(ValueError, match=r"no merge in its log is of batch 0, .* a batch from 1;"):
         made.back(before_batch=0)
-    assert mark(spark, made.subject, 3, False, False)
-    assert not mark(spark, made.subject, 3, False, False)
+    assert mark(spark, made.subject, 3, False).apply()
+    assert not mark(spark, made.subject, 3, False).apply()
     assert skipped.batches(skipped.left_out(spark, made.name, MODEL)) == []
     # Files of batches; then all of one.
     files: list[skipped.Events] = [(3, "a/3.json"), (4, "b")]
-    assert mark(spark, made.subject, 3, True, False, files) == files
-    assert mark(spark, made.subject, 3, True, True, [*files, (4, "c")]) == [(4, "c")]
+    assert mark(spark, made.subject, 3, True, files).apply() == files
+    assert mark(spark, made.subject, 3, True, [*files, (4, "c")]).would == [(4, "c")]
     assert made.back(version=made.version, files=[(4, "b")], skip=False).skips == [(4, "b")]
     assert skipped.files(skipped.left_out(spark, made.name, MODEL)) == [(3, "a/3.json")]
-    assert mark(spark, made.subject, 3, True, False) == [(3, None)]
+    assert mark(spark, made.subject, 3, True).apply() == [(3, None)]
     assert skipped.batches(skipped.left_out(spark, made.name, MODEL)) == [3]
-    assert mark(spark, made.subject, 3, False, False)
+    assert mark(spark, made.subject, 3, False).apply()
     # And forward again, to any version that is there, where a checkout holds what readers see.
     checkout(spark, made.name, made.shown.table, good, hold=True)
     made.back(version=newest, including=["write"])
@@ -151,9 +152,14 @@ def test_columns_that_were_renamed_beside_a_change_feed(spark: SparkSession) -> 
     good = made.do("insert into {t} values (1, 'n1', false)", lambda rows: rows.update({1: "n1"}))
     made.do("alter table {t} rename column name to named")
     newest = made.do("insert into {t} values (2, 'n2', false)")
+    # A column of another name makes no row another one.
+    found = diff(spark, Point(made.name, good), Point(made.name), ["id"])
+    assert (found.columns.added, found.columns.removed) == ([], [])
+    assert [(one.change, one.after.named) for one in found.rows.collect()] == [("added", "n2")]
 
     def back(dry_run: bool = False) -> Restored:
-        return restore(spark, made.subject, [], version=good, including=["write"], dry_run=dry_run)
+        planned = restore(spark, made.subject, [], version=good, including=["write"])
+        return planned.done(dry_run=dry_run)
 
     for is_dry in (True, False):
         with pytest.raises(ValueError, match=r"columns were renamed or added since, .*Accepted: a"):
@@ -183,7 +189,7 @@ def test_vectors_alone_and_a_table_that_was_replaced(spark: SparkSession, replac
     assert rows_by_spark(spark, made.name) == made.versions[good]
     first = log.table_id(spark, made.name)
     # A full refresh has another id, and progress of its own; what is left out stays so.
-    mark(spark, made.subject, 5, True, False)
+    mark(spark, made.subject, 5, True).apply()
     made.do(
         "create or replace table {t} using delta as select 1L as id, 'new' as name,"
         " cast(null as boolean) as _deleted",
@@ -207,8 +213,8 @@ def test_what_stops_a_restore(
     # Another writer is faster: nothing is changed.
     good = made.version
     made.batch(2, 60)
-    now, then = (log.snapshot_of(spark, made.name, one) for one in (None, good))
-    slow = restoring.SettingBack(spark, now, then)
+    now, then = (TableSnapshot.of(spark, made.name, one) for one in (None, good))
+    slow = restoring.SettingBack(now, then)
     made.batch(3, 61)
     with pytest.raises(Exception, match=r"(?i)concurrent"):
         slow.commit("{}")
@@ -296,7 +302,10 @@ def test_what_readers_saw_before_the_log_begins_stays(spark: SparkSession) -> No
     made.insert(21)
     for dry_run in (True, False):
         done = made.back(version=good, including=["write"], dry_run=dry_run)
-        assert (done.moved, done.unknown) == ([], [(made.shown, 1)])
+        [reader] = done.readers
+        assert (reader.name, reader.is_undone) == (made.shown.name, None)
+        assert reader.head is not None
+        assert reader.head.version == 1
     assert rows_of(spark, made.name) == made.versions[good]
     assert rows_of(spark, made.shown.table) == seen
 
@@ -316,7 +325,9 @@ def test_what_a_dba_set_beside_the_rows(spark: SparkSession) -> None:
     spark.sql(f"insert into {name} (id, region) values (3, 'x'), (4, 'y')")
     publish(spark, name, shown, None, {}, {})
     spark.sql(f"alter table {shown} cluster by (region)")
-    restore(spark, subject, [Shown(shown, "shown", False)], version=good, including=["write"])
+    restore(
+        spark, subject, [Reader(shown, "shown", False)], version=good, including=["write"]
+    ).apply()
     for table in (name, shown):
         [detail] = spark.sql(f"describe detail {table}").collect()
         assert detail.clusteringColumns == []

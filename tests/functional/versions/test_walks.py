@@ -20,7 +20,7 @@ from alluvium.delta.log import log
 from alluvium.delta.refs import dependents, pinned
 from alluvium.publish.publish import checkout, publish
 from alluvium.versions import refs
-from alluvium.versions.points import Point, Table, resolve
+from alluvium.versions.points import Point, PointTable, resolve
 
 pytestmark = pytest.mark.spark
 
@@ -84,7 +84,7 @@ class Walk:
     def clone(self, live: Live) -> None:
         at = self.version_of(live)
         name = f"{live.name.partition('.')[0]}.c{next(self.ids)}"
-        refs.clone(self.spark, Point(live.name, at), name, schema="x")
+        refs.clone(self.spark, Point(live.name, at), name, schema="x").apply()
         made = Live(name, live.versions[at], self.draw.random() < 0.5)
         retention = RETENTION.format(LONG if made.keeps_versions else AT_ONCE)
         self.spark.sql(f"alter table {name} set tblproperties ({retention})")
@@ -93,14 +93,14 @@ class Walk:
 
     def tag(self, live: Live) -> None:
         at, name = self.version_of(live), f"t{next(self.ids)}"
-        refs.tag(self.spark, Point(live.name, at), name)
+        refs.tag(self.spark, Point(live.name, at), name).apply()
         self.tags[live.name, name] = live.versions[at]
 
     def untag(self, live: Live) -> None:
         mine = [name for table, name in self.tags if table == live.name]
         if mine:
             name = self.draw.choice(mine)
-            refs.untag(self.spark, live.name, name)
+            refs.untag(self.spark, live.name, name).apply()
             del self.tags[live.name, name]
 
     def publish(self, live: Live) -> None:
@@ -172,7 +172,7 @@ class Walk:
             self.spark.sql(f"drop table {name}")
         for table, name in self.tags:
             if table == origin:
-                refs.untag(self.spark, table, name)
+                refs.untag(self.spark, table, name).apply()
         live = {Path(path).name for path in self.spark.table(origin).inputFiles()}
         pinned.vacuum(self.spark, origin)
         assert files_in(self.spark, origin) == live
@@ -186,7 +186,7 @@ class Walk:
                 found = rows_of(self.spark, f"{live.name} version as of {version}")
                 assert found == rows, (live.name, version, self.done)
         for (table, name), rows in self.tags.items():
-            point = resolve(self.spark, Table(table, table), tag=name)
+            point = resolve(self.spark, PointTable(table, table), tag=name)
             assert rows_of(self.spark, point.sql()) == rows, (table, name, self.done)
 
 

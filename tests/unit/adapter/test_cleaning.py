@@ -63,8 +63,9 @@ def test_another_reader_is_a_mistake(project: Path, other: list[Any], clean: str
     (project / "link").symlink_to("landing")
     [found] = settings.cleaned_twice([source("a", "landing", clean), node("one", A), *other])
     assert found.startswith(
-        f"source raw.a: alluvium_stream.options.cleanSource: {clean}: a file is taken away once "
-        "one streaming table has read it, and one, two read these files; accepted: one streaming"
+        f"source raw.a: meta.alluvium_stream.options.cleanSource: {clean}: a file is taken away "
+        "once one streaming table has read it, and one, two read these files; accepted: one "
+        "streaming"
     )
 
 

@@ -75,6 +75,7 @@ REPLACED = {
     "vacuum",
     "values_of",
     "with_bucket_column",
+    "with_fields",
     "write_window",
 }
 

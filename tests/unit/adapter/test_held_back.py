@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.alluvium.held_back import HeldBack, Shown, compares_with_readers, figures
+from dbt.adapters.alluvium.held_back import HeldBack, PublishedHead, compares_with_readers, figures
 
 NOW = datetime(2026, 2, 1, 12, tzinfo=UTC)
-SHOWN = Shown("runways", 4, NOW - timedelta(hours=14), is_of_candidate=True)
+SHOWN = PublishedHead("runways", 4, NOW - timedelta(hours=14), is_of_candidate=True)
 MERGED = {"alluvium_merge": {"order_by": "version"}}
 
 
 def said(
-    *shown: Shown, meta: dict[str, Any] | None = None, version: int | None = None
+    *shown: PublishedHead, meta: dict[str, Any] | None = None, version: int | None = None
 ) -> list[str]:
     config = SimpleNamespace(meta=meta or {})
     candidate = SimpleNamespace(name="runways_wap", version=version, config=config)
@@ -43,7 +43,7 @@ def test_where_nothing_is_to_be_undone() -> None:
         "  when it is mended: dbt build -s runways_wap+",
     ]
     # Readers see nothing of this table: there is none to compare with.
-    first, other = Shown("runways"), Shown("shown", 7)
+    first, other = PublishedHead("runways"), PublishedHead("shown", 7)
     assert said(first, other, meta=MERGED, version=2) == [
         "runways_wap.v2 is held back: 2 of 4 tests of its version 1,005 failed",
         "  rows_kept: 280 rows, readers see 29,090",

@@ -14,6 +14,7 @@ from pyspark.errors import AnalysisException
 
 from alluvium.delta.refs import unregistered
 from alluvium.delta.refs.unregistered import Unregistered
+from alluvium.engine import metastore
 from alluvium.engine.causes import MENDS
 from alluvium.merge import progress
 from dbt.adapters.alluvium import lost_tables, told
@@ -68,18 +69,23 @@ def test_one_broken_log_stops_no_other_table(registered: list[str]) -> None:
 
 def test_a_table_that_was_renamed(monkeypatch: pytest.MonkeyPatch) -> None:
     def table_id(_: Any, table: str) -> str:
-        if table == "shop.view":
+        if table == "shop.broken":
             raise AnalysisException("[X] not a Delta table")
         return table
 
-    monkeypatch.setattr(lost_tables.log, "table_id", table_id)
-    others = [
-        SimpleNamespace(render=lambda name=name: name) for name in ("shop.view", "shop.a_was")
+    names = ("broken", "view", "a_was", "b_was")
+    there = [
+        metastore.Table(one, one == "view", "delta" if one != "view" else None) for one in names
     ]
-    lost_tables.check_renamed(SESSION, "shop.a", "shop.a", others)
-    way = r"is shop\.a_was now\. .* `alter table shop\.a_was rename to shop\.a`, which mends"
-    with pytest.raises(DbtRuntimeError, match=way):
-        lost_tables.check_renamed(SESSION, "shop.a", "shop.a_was", others)
+    monkeypatch.setattr(lost_tables.log, "table_id", table_id)
+    monkeypatch.setattr(metastore, "tables", lambda *_: there)
+
+    def renamed_to(was: str, *nodes: str) -> str | None:
+        return lost_tables.renamed_to(SESSION, node("a"), was, map(node, nodes))
+
+    assert renamed_to("shop.a_was", "a", "b") == "shop.a_was"
+    assert renamed_to("shop.a_was", "a", "A_was") is None
+    assert renamed_to("shop.a") is None
 
 
 def test_a_table_that_sql_does_not_find_has_a_way_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
+from alluvium.plan.versions import batches
+from dbt.adapters.alluvium.relation import AlluviumRelation
+from dbt.adapters.alluvium.verbs import progressing
+from dbt.adapters.alluvium.verbs.progressing import Progressing
 from dbt.adapters.alluvium.verbs.streaming import Streaming
 
 
@@ -23,7 +28,7 @@ def adapter() -> Streaming:
 
 def node(name: str, *parents: str) -> Any:
     depends_on = SimpleNamespace(nodes=[f"model.p.{one}" for one in parents])
-    return SimpleNamespace(unique_id=f"model.p.{name}", depends_on=depends_on)
+    return SimpleNamespace(unique_id=f"model.p.{name}", name=name, depends_on=depends_on)
 
 
 def asked(
@@ -79,3 +84,43 @@ def test_a_model_beside_sets_no_bound(adapter: Streaming) -> None:
     known = adapter._staged["model.p.items"]
     assert known.readers == {"model.p.batch", "model.p.items"}
     assert (known.newest, known.is_cut) == (7, False)
+
+
+@pytest.mark.parametrize(
+    ("before", "found", "had", "is_refused"),
+    [
+        ("raw.events", 3, False, False),
+        ("raw.old", 7, False, False),
+        ("raw.old", 3, True, True),
+        # A first merge whose batch another command has staged noted nothing.
+        (None, 3, False, True),
+        (None, 3, True, False),
+        (None, 7, False, False),
+        (None, None, False, False),
+    ],
+)
+def test_whose_batches_were_merged(
+    monkeypatch: pytest.MonkeyPatch,
+    before: str | None,
+    found: int | None,
+    had: bool,
+    is_refused: bool,
+) -> None:
+    made = object.__new__(Progressing)
+    items = "model.p.items"
+    made._macro_resolver = SimpleNamespace(nodes={items: node("items")})
+    numbers = {batches.app_id(items, "id"): 7}
+    if before is not None:
+        numbers[batches.read_from(items)] = batches.number_of(before)
+    session = SimpleNamespace(sql=lambda _: SimpleNamespace(collect=lambda: [[found]]))
+    monkeypatch.setattr(Progressing, "_handle", SimpleNamespace(session=session))
+    monkeypatch.setattr(Progressing, "_working", lambda _: nullcontext(session))
+    monkeypatch.setattr(progressing.log, "state", lambda *_: ("id", numbers))
+    monkeypatch.setattr(progressing.told, "say", lambda _: None)
+    monkeypatch.setattr(progressing.streams, "had_batch", lambda *_: had)
+    bronze = AlluviumRelation.create(schema="raw", identifier="events")
+    if is_refused:
+        with pytest.raises(DbtRuntimeError, match="of another table up to 7"):
+            made.merge_progress("s.items", items, bronze)
+    else:
+        assert made.merge_progress("s.items", items, bronze) == 7

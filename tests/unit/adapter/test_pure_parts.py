@@ -116,6 +116,7 @@ def test_catalog_of_a_described_table() -> None:
         ("# Partition Information", "int", None),
         ("day", "date", None),
     ]
+    assert [c["column_index"] for c in found] == [1, 2, 3]
     assert found[0]["table_owner"] == "me"
     assert found[0]["table_comment"] == "about it"
     assert found[0]["stats:rows:value"] == 3

@@ -44,7 +44,11 @@ def node(kind: str, meta: Any, **config: Any) -> Any:
             {"alluvium_layout": {"sortby": "a"}},
             "items: meta.alluvium_layout: unknown key sortby",
         ),
-        ("source", {"alluvium_stream": {"format": "xml"}}, "raw.items: alluvium_stream.format"),
+        (
+            "source",
+            {"alluvium_stream": {"format": "xml"}},
+            "raw.items: meta.alluvium_stream.format",
+        ),
     ],
 )
 def test_each_mistake(kind: str, meta: Any, said: str) -> None:

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from alluvium.delta.log.backoffs import app_id, changed_files
+from alluvium.delta.log.backoffs import app_id
 from alluvium.plan.compaction.backoff import Backoff, compaction_backoff, room
 from alluvium.plan.compaction.bucket import FINAL, LOCALITY
 from alluvium.plan.compaction.compaction_plan import buckets, plan
 from alluvium.plan.compaction.tags import Tag
 from alluvium.plan.fragment import FRAGMENT_SCHEMA
 from alluvium.plan.layout.settings import Layout
+from alluvium.plan.versions.commit import Commit
 
 HOUR, DAY = 3600.0, 86400.0
 NOW = 1e9
@@ -77,7 +78,7 @@ def backoff(rows: Sequence[dict[str, Any]], layout: Layout = LAYOUT) -> Backoff:
 
 
 def is_over(found: Backoff, commits: Sequence[str], layout: Layout, now: float) -> bool:
-    return found.is_over(map(changed_files, commits), layout, now)
+    return found.is_over((Commit(0, text.splitlines()) for text in commits), layout, now)
 
 
 def settled(files: int) -> list[dict[str, Any]]:

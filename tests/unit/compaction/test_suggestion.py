@@ -23,8 +23,8 @@ from alluvium.plan.layout.suggestion import (
     OTHER,
     RANGE,
     SUBQUERY,
+    Shape,
     Suggestion,
-    Table,
     suggest,
 )
 
@@ -41,11 +41,11 @@ TYPES = {
 BOUNDED = ["id", "service", "status", "host", "amount", "logged_at"]
 
 
-def table(**given: Any) -> Table:
-    return Table(**{"types": TYPES, "bounded": BOUNDED} | given)
+def table(**given: Any) -> Shape:
+    return Shape(**{"types": TYPES, "bounded": BOUNDED} | given)
 
 
-def of(table: Table, *filters: dict[str, str | set[str]]) -> Suggestion:
+def of(table: Shape, *filters: dict[str, str | set[str]]) -> Suggestion:
     """The suggestion for statements s0, s1, … that use columns so."""
     uses = {
         f"s{place}": {

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from alluvium.engine.homes import Move
+from alluvium.engine.homes import HomeMove
 
-MOVE = Move(Path("/a/home"), Path("/b/new home"))
+MOVE = HomeMove(Path("/a/home"), Path("/b/new home"))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def places(root: Path, *tables: str) -> dict[str, str]:
 
 def test_a_table_that_stayed_behind(tmp_path: Path) -> None:
     old = home(tmp_path / "old", "a", "b")
-    move = Move(old, home(tmp_path / "new", "a"))
+    move = HomeMove(old, home(tmp_path / "new", "a"))
     tables = places(old, "a", "b")
     assert move.missing(tables) == ["b"]
     assert move.were_left(["b"], tables)
@@ -48,7 +48,7 @@ def test_a_table_that_stayed_behind(tmp_path: Path) -> None:
 
 def test_a_table_that_was_lost_before(tmp_path: Path) -> None:
     old = tmp_path / "old"
-    move = Move(old, home(tmp_path / "new", "a"))
+    move = HomeMove(old, home(tmp_path / "new", "a"))
     tables = places(old, "a", "b")
     assert move.missing(tables) == ["b"]
     assert not move.were_left(["b"], tables)
@@ -56,8 +56,8 @@ def test_a_table_that_was_lost_before(tmp_path: Path) -> None:
 
 def test_a_metastore_that_came_alone(tmp_path: Path) -> None:
     old = tmp_path / "old"
-    move = Move(old, home(tmp_path / "new", "metastore"))
+    move = HomeMove(old, home(tmp_path / "new", "metastore"))
     tables = places(old, "a", "b") | {"outside": f"file:{tmp_path / 'elsewhere'}"}
     assert move.missing(tables) == ["a", "b"]
     assert move.were_left(["a", "b"], tables)
-    assert not Move(old, tmp_path / "new").were_left([], {})
+    assert not HomeMove(old, tmp_path / "new").were_left([], {})

@@ -17,7 +17,7 @@ import pytest
 
 from alluvium.command.main import main
 from alluvium.engine import EngineError, warm
-from alluvium.engine.attaching import Here, State, Verdict, Way, decide, of_environment, salted
+from alluvium.engine.attaching import Here, JvmState, Verdict, Way, decide, of_environment, salted
 
 PARTS = {
     "working directory": "/srv/shop",
@@ -25,7 +25,7 @@ PARTS = {
     "jars": "/srv/jars/a.jar 1",
 }
 SALT = "5f"
-STATE = State(
+STATE = JvmState(
     host="here",
     user=1000,
     pid=99,
@@ -42,7 +42,7 @@ HERE = Here("here", 1000, "/srv/shop/.alluvium", "1:2")
 
 
 def decided(
-    state: State | None = STATE,
+    state: JvmState | None = STATE,
     here: Here = HERE,
     parts: dict[str, str] | None = PARTS,
     is_held: bool = True,
@@ -53,7 +53,7 @@ def decided(
 
 def test_the_same_command_attaches() -> None:
     assert decided() == Verdict(Way.ATTACH)
-    assert State.read(STATE.text()) == STATE
+    assert JvmState.read(STATE.text()) == STATE
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_one_that_is_gone_or_going() -> None:
     ],
 )
 def test_a_file_that_says_nothing(text: str) -> None:
-    assert State.read(text) is None
+    assert JvmState.read(text) is None
 
 
 def test_hashes_tell_nothing_and_differ_by_their_salt() -> None:

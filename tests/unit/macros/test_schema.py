@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.drawn import examples
 
 from alluvium import names, schema
-from alluvium.ingest.spec import KEYS, SpecError, parse_spec
+from alluvium.ingest.spec import SpecError, parse_spec
 from alluvium.plan.layout.settings import LayoutError, parse_layout
 
 WRONG: list[tuple[str, str, Any, list[str]]] = [
@@ -72,13 +72,27 @@ WRONG: list[tuple[str, str, Any, list[str]]] = [
             "w.bucket_by.window: missing; accepted: hour, day, week, month",
         ],
     ),
-    ("source", "alluvium_stream", {"path": {"enw": "X"}}, ['w.path: {"enw": "X"} is not accepted']),
-    ("source", "alluvium_stream", {"min_rows": "10"}, ['w.min_rows: "10" is not accepted; accept']),
+    (
+        "source",
+        "alluvium_stream",
+        {"path": {"enw": "X"}, "min_rows": "10"},
+        [
+            "w.format: missing; accepted: text, json, csv, parquet, orc, kafka",
+            'w.path: {"enw": "X"} is not accepted',
+            'w.min_rows: "10" is not accepted; accept',
+        ],
+    ),
+    (
+        "source",
+        "alluvium_stream",
+        {"format": "kafka", "topic": ["orders", "a,b"]},
+        ['w.topic: ["orders", "a,b"] is not accepted; accepted: names of topics, of letters, '],
+    ),
     # The value may be a secret in the wrong shape.
     (
         "source",
         "alluvium_stream",
-        {"options": {"key": ["secret"]}},
+        {"format": "json", "options": {"key": ["secret"]}},
         ["w.options.key: accepted: a text, a number, a boolean or {env: NAME}"],
     ),
     ("var", "alluvium_backfill", "orders", ['w: "orders" is not a mapping; accepted: {model: {']),
@@ -164,7 +178,7 @@ def test_both_readers_find_the_same(
         (
             "source",
             "alluvium_stream",
-            {"path": {"env": "X"}, "options": {"a": 1, "b": {"env": "Y"}}},
+            {"format": "csv", "path": {"env": "X"}, "options": {"a": 1, "b": {"env": "Y"}}},
         ),
         ("var", "alluvium_backfill", {"orders": {"from_time": datetime.date(2024, 1, 31)}}),
         ("var", "alluvium_backfill", {"o": {"before_time": datetime.datetime(2024, 1, 31, 18)}}),
@@ -232,11 +246,16 @@ def test_what_was_meant(macros: Any, name: Any, meant: str | None) -> None:
 def test_the_parsers_know_the_keys_that_the_schema_has(macros: Any) -> None:
     """The adapter's own parsers of streams and layouts accept and refuse what the schema does."""
     known = macros.settings_schema()
-    assert list(known["source"]["alluvium_stream"]["properties"]) == list(KEYS)
     with pytest.raises(LayoutError) as layout:
         parse_layout("m", {"sort_by": "a", "x": 1})
-    accepted = layout.value.mistakes[0].split("accepted: ")[1].split(", ")
-    assert set(accepted) == set(known["model"]["alluvium_layout"]["properties"])
+    with pytest.raises(SpecError) as spec:
+        parse_spec("raw.s", {"format": "json", "path": "p", "x": 1})
+    for raised, rule in (
+        (layout, known["model"]["alluvium_layout"]),
+        (spec, known["source"]["alluvium_stream"]),
+    ):
+        [mistake] = raised.value.mistakes
+        assert mistake.split("accepted: ")[1].split(", ") == list(rule["properties"])
 
 
 @pytest.mark.parametrize(
@@ -267,8 +286,9 @@ def test_a_layout_is_refused_by_both(macros: Any, key: str, values: list[Any]) -
 @pytest.mark.parametrize(
     ("key", "values"),
     [
-        ("format", [5, ["text"]]),
+        ("format", [5, ["text"], "xml", True]),
         ("path", [["a"], {"enw": "A"}, ""]),
+        ("topic", [5, [], ["a", "b c"], "a*", ""]),
         ("schema", [5, " "]),
         ("min_rows", [0, "5", True]),
         ("max_wait", ["soon", -1, True]),

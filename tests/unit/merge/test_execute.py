@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from delta.exceptions import (
@@ -14,7 +14,10 @@ from delta.exceptions import (
 
 from alluvium.merge import conflicts, execute
 from alluvium.merge.conflicts import ConflictError, StaleBatchError
-from alluvium.merge.execute import Outcome, Statement
+from alluvium.merge.execute import Statement
+from alluvium.plan.merge.figures import Merged
+
+DONE = Merged(updated=3, engine="one_commit")
 
 
 @dataclass
@@ -40,7 +43,7 @@ class Table:
     def progress(self) -> int | None:
         return self.merged
 
-    def commit(self, statement: Statement, table_id: str) -> Outcome:
+    def commit(self, statement: Statement, table_id: str) -> Merged:
         self.tries += 1
         assert table_id == self.id()
         if self.meanwhile:
@@ -49,7 +52,7 @@ class Table:
             raise StaleBatchError(f"moved on to {self.at}")
         self.at += 1
         self.merged = statement.through
-        return Outcome(3, "one_commit")
+        return DONE
 
 
 def appends(table: Table) -> None:
@@ -85,7 +88,7 @@ def planned(table: Table, through: int | None = 7, holds: bool = False) -> Calla
 
 def test_the_first_try(waits: list[float]) -> None:
     table = Table()
-    assert execute.run(table, planned(table)) == Outcome(3, "one_commit")
+    assert execute.run(table, planned(table)) == DONE
     assert (table.tries, table.merged, waits) == (1, 7, [])
 
 
@@ -101,16 +104,16 @@ def test_each_try_is_planned() -> None:
         plans.append(table.version())
         return Statement("merge", {}, 7)
 
-    assert execute.run(table, plan) == Outcome(3, "one_commit", conflicts=2)
+    assert execute.run(table, plan) == replace(DONE, conflicts=2)
     assert plans == [5, 6, 7]
 
 
 def test_what_was_planned_on_another_version_is_planned_anew() -> None:
     table = Table(meanwhile=[moves])
-    assert execute.run(table, planned(table, holds=True)) == Outcome(3, "one_commit", conflicts=1)
+    assert execute.run(table, planned(table, holds=True)) == replace(DONE, conflicts=1)
     assert table.tries == 2
     table = Table(meanwhile=[moves])
-    assert execute.run(table, planned(table)) == Outcome(3, "one_commit")
+    assert execute.run(table, planned(table)) == DONE
 
 
 @pytest.mark.parametrize("error", [ConcurrentAppendException, ConcurrentTransactionException])
@@ -118,20 +121,20 @@ def test_what_was_planned_on_another_version_is_planned_anew() -> None:
 def test_the_same_batch_by_another_process(error: type[Exception], through: int) -> None:
     table = Table(meanwhile=[merges(through, error)])
     outcome = execute.run(table, planned(table))
-    assert outcome == Outcome(0, already_merged=True, conflicts=1)
+    assert outcome == Merged(already_merged=True, conflicts=1)
     assert table.tries == 1
 
 
 @pytest.mark.parametrize("error", [ConcurrentAppendException, ConcurrentTransactionException])
 def test_an_earlier_batch_does_not_stand_for_ours(error: type[Exception]) -> None:
     table = Table(meanwhile=[merges(6, error)])
-    assert execute.run(table, planned(table)) == Outcome(3, "one_commit", conflicts=1)
+    assert execute.run(table, planned(table)) == replace(DONE, conflicts=1)
     assert table.merged == 7
 
 
 def test_a_batch_that_records_no_progress_is_never_merged_already() -> None:
     table = Table(meanwhile=[merges(9, ConcurrentAppendException)])
-    assert execute.run(table, planned(table, through=None)) == Outcome(3, "one_commit", conflicts=1)
+    assert execute.run(table, planned(table, through=None)) == replace(DONE, conflicts=1)
 
 
 @pytest.mark.parametrize("by_another", [False, True])
@@ -145,7 +148,7 @@ def test_another_writer_left_nothing_of_the_batch(by_another: bool) -> None:
             table.merged = 7
         return None
 
-    expected = Outcome(0, already_merged=by_another, conflicts=1)
+    expected = Merged(already_merged=by_another, conflicts=1)
     assert execute.run(table, plan) == expected
     assert table.tries == 1
 

@@ -11,7 +11,7 @@ import pytest
 from support.rendered import Macros, Node, Relation, columns
 
 from alluvium.plan.merge import batch
-from alluvium.plan.merge.figures import BatchFigures, MergeFigures, merge_line
+from alluvium.plan.merge.figures import BatchFigures, Merged, MergeFigures, merge_line
 from alluvium.plan.merge.outline import MergeSettings, Outline
 from alluvium.plan.merge.profile import BatchProfile
 from alluvium.plan.ranges.locate import Kept
@@ -250,7 +250,8 @@ BATCH = BatchFigures(
     model="model.shop.flights", through=7, events=18204, key_count=18204, deletes=293,
     newest_event=None, on_match="update", method="kmeans", ranges=3, rejected=0,
 )  # fmt: skip
-DONE = MergeFigures(BATCH, seconds=3.14, affected=18204, kept=Kept(12, 512, 10, 900))
+MERGED = Merged(updated=18204, kept=Kept(12, 512, 10, 900))
+DONE = MergeFigures(BATCH, MERGED, seconds=3.14)
 NO_RANGES = {"method": "none"}
 NO_FILES = {"kept": None}
 WAITED = "newest arrival 2024-01-01 10:00:00 UTC (2 days ago)"
@@ -274,18 +275,18 @@ UP_TO_DATE = {"freshness": WAITED, "waiting_batches": 0}
         ),
         (
             NO_RANGES,
-            NO_FILES | {"affected": 18200},
+            NO_FILES | {"updated": 18200},
             "18,204 events → 17,911 upserts, 293 deletes, 4 of them without effect in 3.1 s",
         ),
         (
             {"on_match": "ignore", "ranges": 1},
-            {"affected": 1},
+            {"updated": 0, "inserted": 1},
             "18,204 events → 1 range (kmeans) → 12 of 512 files (2.3 %)"
             " → 1 insert, 18,203 known in 3.1 s",
         ),
         (
             NO_RANGES | {"events": 71, "key_count": 71, "deletes": 2, "rejected": 3},
-            NO_FILES | {"affected": 0, "rejected_table": "flights__rejected"},
+            NO_FILES | {"updated": 0, "rejected_table": "flights__rejected"},
             "71 events → nothing changed (71 older events),"
             " 3 rejected (kept in flights__rejected) in 3.1 s",
         ),
@@ -296,21 +297,21 @@ UP_TO_DATE = {"freshness": WAITED, "waiting_batches": 0}
             "18,204 events → 17,911 upserts, 293 deletes in 3.1 s,"
             " newest event 2024-01-01 10:00:00 UTC",
         ),
-        ({"events": 0}, NO_FILES | {"is_pending": False, "affected": 0}, "nothing new in 3.1 s"),
+        ({"events": 0}, {"merged": None}, "nothing new in 3.1 s"),
         (
             {"events": 0},
-            NO_FILES | {"is_pending": False, "affected": 0, "freshness": UP_TO_DATE},
+            {"merged": None, "freshness": UP_TO_DATE},
             f"up to date in 3.1 s, {WAITED}",
         ),
         (
             NO_RANGES | {"rejected": 1200},
             NO_FILES
-            | {"conflicts": 1, "already_merged": True, "affected": 0, "rejected_table": "r"},
+            | {"conflicts": 1, "already_merged": True, "updated": 0, "rejected_table": "r"},
             "18,204 events → already merged, 1,200 rejected (kept in r) in 3.1 s, after 1 conflict",
         ),
         (
             NO_RANGES | {"events": 0, "key_count": 0},
-            NO_FILES | {"conflicts": 2, "affected": 0},
+            NO_FILES | {"conflicts": 2, "updated": 0},
             "0 events → nothing changed in 3.1 s, after 2 conflicts",
         ),
     ],
@@ -318,12 +319,16 @@ UP_TO_DATE = {"freshness": WAITED, "waiting_batches": 0}
 def test_the_console_s_line(
     macros: Macros, of_batch: dict[str, Any], of_merge: dict[str, Any], line: str
 ) -> None:
-    done = replace(DONE, batch=replace(BATCH, **of_batch), **of_merge)
+    of_all = {name: of_merge[name] for name in of_merge if hasattr(DONE, name)}
+    merged = replace(MERGED, **{name: of_merge[name] for name in of_merge.keys() - of_all.keys()})
+    done = replace(DONE, **{"batch": replace(BATCH, **of_batch), "merged": merged} | of_all)
     assert merge_line("flights", done) == f"flights: {line}"
     # A stock target neither sees files, nor tries again, nor knows what waits.
-    if done.kept is None and not done.conflicts and not done.freshness:
+    did = done.did
+    if did.kept is None and not did.conflicts and not done.freshness:
         stock = done.batch.metadata() | {
-            "affected": done.affected, "seconds": done.seconds, "is_pending": done.is_pending,
+            "affected": did.affected, "seconds": done.seconds,
+            "is_pending": done.merged is not None,
             "rejected_table": done.rejected_table,
         }  # fmt: skip
         assert macros.merge_line("flights", stock) == f"flights: {line}"

@@ -49,6 +49,16 @@ SAME = st.integers(0, 6).map(Same)
 VALUES = {name: st.lists(st.none() | one, max_size=9) for name, (_, one) in TYPES.items()}
 NEAR = {name: st.lists(st.none() | one | SAME, max_size=3) for name, (_, one) in TYPES.items()}
 WIDER = {name: st.lists(one | SAME, max_size=2) for name, (_, one) in TYPES.items()}
+# Values of a batch, each with a 0, and others, each with the bytes of a file of its own.
+BESIDE = {
+    name: st.lists(
+        st.tuples(one, st.sampled_from([0, 0, 0, 1, 2, 9])),
+        min_size=6,
+        max_size=9,
+        unique_by=lambda pair: key(pair[0]),
+    )
+    for name, (_, one) in TYPES.items()
+}
 
 
 @st.composite
@@ -81,6 +91,13 @@ def table(draw: st.DrawFn, name: str, batch: list[Any], most: int) -> list[File]
     """At most so many files, of which some have values of the batch."""
     present = [value for value in batch if value is not None]
     return draw(st.lists(files(name, present), max_size=most))
+
+
+def beside(draw: st.DrawFn, name: str) -> tuple[list[Any], list[File]]:
+    """A batch, and files of which none has a value of it: most lie between two of these."""
+    drawn = draw(BESIDE[name])
+    files = [File((one,), size, one, one) for one, size in drawn if size]
+    return [one for one, size in drawn if not size], files
 
 
 def fragments(kind: pa.DataType, table: list[File]) -> Fragments:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pyspark import cloudpickle
 from support.drawn import examples
 from unit.ranges.columns import TYPES, key
-from unit.ranges.files import VALUES, File, fragments
+from unit.ranges.files import VALUES, File, beside, fragments
 from unit.ranges.files import table as files_near
 
 from alluvium.merge import range_frame
@@ -25,6 +25,9 @@ PARTS = {name: st.lists(values, min_size=1, max_size=3) for name, values in VALU
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[pa.DataType, list[list[Any]], list[File]]:
     name = draw(NAMES)
+    if draw(st.booleans()):
+        values, files = beside(draw, name)
+        return TYPES[name][0], [values[::2], values[1::2]], files
     parts = draw(PARTS[name])
     every = [value for part in parts for value in part]
     return TYPES[name][0], parts, files_near(draw, name, every, 6)

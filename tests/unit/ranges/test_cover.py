@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.drawn import examples
 from unit.ranges.columns import TYPES, key
-from unit.ranges.files import File, fragments, plain
+from unit.ranges.files import File, beside, fragments, plain
 from unit.ranges.files import table as files_near
 
 from alluvium.plan.ranges.cover import cover_cuts
@@ -47,8 +47,11 @@ BATCHES = {name: st.lists(st.none() | one, max_size=7) for name, (_, one) in TYP
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[pa.DataType, list[Any], list[File]]:
-    """A type, a batch's values, and a table's files, with some values of the batch in them."""
+    """A type, a batch's values, and a table's files, with some values of the batch in them, or
+    between them."""
     name = draw(NAMES)
+    if draw(st.booleans()):
+        return TYPES[name][0], *beside(draw, name)
     values = draw(BATCHES[name])
     return TYPES[name][0], values, files_near(draw, name, values, 9)
 

@@ -6,8 +6,8 @@ import pytest
 
 from alluvium.plan.recovery.log_health import (
     HINT,
-    Checkpoint,
     Hint,
+    LogCheckpoint,
     LogHealth,
     Repair,
     commit_name,
@@ -25,7 +25,7 @@ def health(
     hint: Hint | None = None,
     more: tuple[str, ...] = (),
 ) -> LogHealth:
-    made = [Checkpoint(one, (part(one),), why) for one, why in (checkpoints or {}).items()]
+    made = [LogCheckpoint(one, (part(one),), why) for one, why in (checkpoints or {}).items()]
     names = (*map(commit_name, commits), *(one.files[0] for one in made), *more)
     return LogHealth(names, commits, made, hint)
 

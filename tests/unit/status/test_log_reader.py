@@ -130,7 +130,7 @@ def test_texts_that_hold_what_ends_a_line_to_python(tmp_path: Path) -> None:
         file.write(
             '{"commitInfo":{"operation":"WRITE","userMetadata":"a\u2028b\u0085c\\u000cd"}}\n'
         )
-    assert next(read(tmp_path)[0].newest_first()).commit.message == "a\u2028b\u0085c\fd"
+    assert next(read(tmp_path)[0].newest_first()).message == "a\u2028b\u0085c\fd"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from alluvium.command import main as command
 from alluvium.plan.status import figures, stages
 from alluvium.plan.status.figures import Batch, Writes
 from alluvium.plan.status.table import FailedAudit
-from alluvium.plan.versions.written import WrittenCommit
+from alluvium.plan.versions.commit import Commit
 from alluvium.status import project
 from alluvium.status.look import look
 
@@ -280,8 +280,8 @@ def test_no_feeds_and_no_look(shop: Shop, capsys: pytest.CaptureFixture[str]) ->
     ]
 
 
-def _written(*actions: dict[str, object]) -> list[WrittenCommit]:
-    return [WrittenCommit(0, tuple(map(json.dumps, actions)))]
+def _written(*actions: dict[str, object]) -> list[Commit]:
+    return [Commit(0, tuple(map(json.dumps, actions)))]
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def mistakes(fmt: str, options: dict[str, Any], schema: str | None = "a int") ->
     try:
         parse_spec("landing.feed", block)
     except SpecError as error:
-        return error.mistakes
+        return [line.removeprefix("meta.alluvium_stream.") for line in error.mistakes]
     return []
 
 

@@ -15,7 +15,7 @@ def mistakes(block: Any) -> list[str]:
     with pytest.raises(SpecError) as caught:
         parse_spec("landing.flights", block)
     assert "landing.flights" in str(caught.value)
-    return caught.value.mistakes
+    return [line.removeprefix("meta.alluvium_stream.") for line in caught.value.mistakes]
 
 
 def test_least() -> None:
@@ -50,7 +50,7 @@ def test_kafka() -> None:
 def test_every_mistake_at_once() -> None:
     found = mistakes(
         {
-            "format": "xml",
+            "format": "json",
             "pth": "x",
             "options": {"multiLine": True, "pathGlobFilter": ["*.json"]},
             "min_rows": 0,
@@ -59,32 +59,55 @@ def test_every_mistake_at_once() -> None:
             "topic": "t",
         }
     )
-    for key in ("pth:", "format:", "options.multiLine:", "options.pathGlobFilter:", "path:"):
+    for key in ("options.multiLine:", "options.pathGlobFilter:", "path:"):
         assert any(m.startswith(key) for m in found), (key, found)
-    for key in ("min_rows:", "max_wait:", "max_files_per_trigger:", "topic:"):
+    for key in ("min_rows: 0 is", 'max_wait: "soon"', "max_files_per_trigger: true", "topic:"):
         assert any(m.startswith(key) for m in found), (key, found)
-    assert "'xml'" in next(m for m in found if m.startswith("format:"))
+    assert any("unknown key pth; accepted: format, path" in m for m in found)
+    assert len(found) == 8
+
+
+def test_a_wrong_format_hides_no_mistake_and_makes_none() -> None:
+    found = mistakes({"format": "xml", "topic": "t", "options": {"multiLine": True}, "pth": "x"})
+    accepted = "text, json, csv, parquet, orc, kafka"
+    assert found.count(f'format: "xml" is not accepted; accepted: {accepted}') == 1
+    assert any(m.startswith("options.multiLine: one line is one event") for m in found)
+    assert len(found) == 3
 
 
 @pytest.mark.parametrize(
     ("block", "key"),
     [
-        ("text", "accepted: a mapping"),
-        ({"format": "text"}, "path: missing"),
+        ("text", 'meta.alluvium_stream: "text" is not a mapping; accepted keys: format, path, '),
+        ({"path": "x"}, "format: missing; accepted: text, json, "),
+        ({"format": "text"}, "path: missing; accepted: a folder, a file, a glob or {env: NAME}"),
+        ({"format": "text", "path": None}, "path: missing; accepted: a folder"),
+        ({"format": "text", "path": 5}, "path: 5 is not accepted; accepted: a folder, a file"),
+        (
+            {"format": "kafka", "topic": "t", "path": "x"},
+            "path: not used by kafka; accepted with text, json, csv, parquet, orc",
+        ),
+        (
+            {"format": "json", "path": "x", "topic": "t"},
+            "topic: not used by json; accepted with kafka",
+        ),
         (
             {"format": "kafka", "topic": "t"},
             "options.kafka.bootstrap.servers: missing; accepted: host:port",
         ),
-        ({"format": "kafka", "options": {"kafka.bootstrap.servers": "b"}}, "topic: None"),
+        ({"format": "kafka", "options": {"kafka.bootstrap.servers": "b"}}, "topic: missing"),
         (
             {"format": "kafka", "topic": ["orders", "a,b"]},
-            "topic: 'a,b'; accepted: names of topics",
+            'topic: ["orders", "a,b"] is not accepted; accepted: names of topics',
         ),
-        ({"format": "kafka", "topic": "orders.*"}, "topic: 'orders.*'"),
-        ({"format": "text", "path": "x", "schema": "a int"}, "schema: not used by text"),
+        ({"format": "kafka", "topic": "orders.*"}, 'topic: "orders.*"'),
+        (
+            {"format": "text", "path": "x", "schema": "a int"},
+            "schema: not used by text; accepted with json, csv, parquet, orc",
+        ),
         ({"format": "text", "path": "x", "min_rows": 5}, "max_wait: missing"),
         ({"format": "text", "path": "x", "max_wait": 5}, "max_wait: has no effect"),
-        ({"format": "delta", "path": "x"}, "format: 'delta'"),
+        ({"format": "delta", "path": "x"}, 'format: "delta"'),
         ({"format": "json", "path": "x", "options": {"sep": ";"}}, "options.sep: has no effect"),
         (
             {"format": "csv", "path": "x", "max_files_per_trigger": 1, "max_bytes_per_trigger": 1},
@@ -116,7 +139,9 @@ def test_secret_is_read_at_the_run_and_never_shown() -> None:
 
 def test_a_secret_in_the_wrong_shape_is_not_shown() -> None:
     block = {"format": "text", "path": "x", "options": {"pathGlobFilter": {"value": "hunter2"}}}
-    assert not any("hunter2" in m for m in mistakes(block))
+    [mistake] = mistakes(block)
+    accepted = "a text, a number, a boolean or {env: NAME}"
+    assert mistake == f"options.pathGlobFilter: accepted: {accepted}"
 
 
 @pytest.mark.parametrize(

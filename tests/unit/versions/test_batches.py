@@ -1,19 +1,79 @@
-"""What commits say of the batch that they brought, and of the candidate that they show."""
+"""What commits say: of the batch that they brought, and of the candidate that they show."""
 
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from alluvium.delta.log import log
 from alluvium.plan.versions.batches import batch_of, deletes_of, published_of
 from alluvium.plan.versions.commit import Commit
 from alluvium.plan.versions.history import Told
 
 
 def commit(message: str | None = None, **transactions: int) -> Commit:
-    return Commit(7, "id", None, "MERGE", message, None, transactions, 0)
+    txns = [{"txn": {"appId": app, "version": one}} for app, one in transactions.items()]
+    return written("MERGE", {}, message, *txns)
+
+
+def written(operation: str, metrics: Any, message: str | None = None, *actions: Any) -> Commit:
+    info = {"operation": operation, "operationMetrics": metrics, "userMetadata": message}
+    return Commit(7, [{"commitInfo": info}, *actions])
+
+
+def test_a_line_is_parsed_where_somebody_asks_for_it() -> None:
+    lines = [
+        '{"add":{"path":"a","stats":"x"}}',
+        '{"add":{ this is not JSON',
+        '{ "remove" : {"path": "b"}}',
+        '{"txn":{"appId":"one","version":3}}',
+        '{"txn":null}',
+        # Some engines write it last.
+        '{"commitInfo":{"operation":"WRITE","timestamp":1000}}',
+    ]
+    written = Commit(4, lines)
+    assert (written.operation, written.at) == ("WRITE", datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))
+    assert written.transactions == {"one": 3}
+    assert written.kinds == {"add", "remove", "txn", "commitInfo"}
+    assert list(written.removed) == [{"path": "b"}]
+    added = written.added
+    assert next(added) == {"path": "a", "stats": "x"}
+    with pytest.raises(ValueError, match="Expecting"):
+        next(added)
+    # What was parsed elsewhere says the same; another number is another commit.
+    parsed = Commit(4, [{"commitInfo": {"operation": "WRITE", "timestamp": 1000}, "txn": None}])
+    assert parsed.id == written.id
+    assert Commit(5, parsed.lines).id != parsed.id
+
+
+def test_a_commit_that_is_gone_says_nothing() -> None:
+    gone = Commit(4)
+    assert gone.is_gone
+    assert (gone.id, gone.at, gone.operation, gone.restored) == (None, None, None, None)
+    assert (gone.kinds, gone.transactions, gone.note("any")) == (set(), {}, None)
+    assert not Commit(4, [{}]).is_gone
+
+
+@pytest.mark.parametrize(
+    ("after", "oldest_first", "versions"),
+    [(-1, False, [6, 5, 4, 3, 2]), (3, False, [6, 5, 4]), (3, True, [4, 5, 6]), (1, True, [2])],
+)
+def test_commits_end_with_the_first_one_that_is_gone(
+    monkeypatch: pytest.MonkeyPatch, after: int, oldest_first: bool, versions: list[int]
+) -> None:
+    def read(_session: Any, _log: Any, version: int) -> Commit:
+        return Commit(version, [{}] if version > 2 else ())
+
+    monkeypatch.setattr(log, "commit_of", read)
+    newest: Any = SimpleNamespace(version=lambda: 6, deltaLog=lambda: None)
+    found = list(log.commits_of(Mock(), newest, after, oldest_first))
+    assert [one.version for one in found] == versions
+    assert [one.is_gone for one in found] == [one == 2 for one in versions]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +112,7 @@ def test_published(message: Any, found: Any) -> None:
 
 
 def test_rows_that_were_copied_are_none_of_a_commits_own() -> None:
-    copied = Commit(7, "id", None, "DELETE", None, None, {}, 97)
+    copied = written("DELETE", {"numCopiedRows": "97"})
     assert (copied.without_copies(100), copied.without_copies(97)) == (3, 0)
     assert copied.without_copies(None) is None
 
@@ -72,7 +132,8 @@ def test_rows_that_were_copied_are_none_of_a_commits_own() -> None:
 )
 def test_tombstones(keys: int, deletes: int, changed: int, removed: int, said: str) -> None:
     note = json.dumps({"alluvium_merge": {"key_count": keys, "deletes": deletes}})
-    merge = Commit(7, "id", None, "MERGE", note, None, {}, 0, None, changed, removed)
+    metrics = {"numTargetRowsUpdated": str(changed), "numTargetRowsDeleted": str(removed)}
+    merge = written("MERGE", metrics, note)
     assert Told(merge, changed, 2, [], deletes_of(merge)).rows == said
     assert Told(merge, 0, 0, [], (0, True)).rows == ""
     assert Told(merge, None, None, [], (0, True)).rows == "+? -? rows"

@@ -25,4 +25,4 @@ def test_a_schema_that_is_not_there(to: str, asked: str) -> None:
         f" `on-run-start: create schema {schema}` makes{asked}"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
-        refs.clone(session, Point("analytics.orders", 1), to, schema="analytics")
+        refs.clone(session, Point("analytics.orders", 1), to, schema="analytics").apply()

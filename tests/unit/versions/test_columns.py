@@ -1,4 +1,4 @@
-"""Columns of two tables that began alike: which names are not the same column any more."""
+"""Columns of two versions: which are the same, and which names are not the same any more."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql.types import ArrayType, DataType, IntegerType, MapType, StructField, StructType
 
 from alluvium.plan.versions.properties import PHYSICAL
-from alluvium.versions.columns import mixed_up
+from alluvium.versions.columns import Columns, mixed_up
 
 
 def columns(**physical: str | tuple[str, DataType]) -> StructType:
@@ -82,3 +82,50 @@ def test_columns_that_came_before_the_last_merge() -> None:
     assert mixed_up(swapped, theirs, BEGAN, since, replaced=NEITHER) == ["h", "w"]
     # Before it, new columns are what each side calls so.
     assert mixed_up(swapped, theirs, BEGAN, BEGAN, replaced=NEITHER) == []
+
+
+def with_ids(**columns: tuple[str, int]) -> StructType:
+    """By their names, columns of other names in files, with their ids."""
+    return StructType(
+        [
+            StructField(name, IntegerType(), True, {PHYSICAL: inside, "delta.columnMapping.id": id})
+            for name, (inside, id) in columns.items()
+        ]
+    )
+
+
+PLAIN = StructType([StructField(name, IntegerType()) for name in ("id", "gone")])
+BEFORE = with_ids(id=("p1", 1), gone=("p2", 2), old=("p3", 3))
+# One was dropped, one renamed, and one is new.
+AFTER = with_ids(id=("p1", 1), now=("p3", 3), new=("p4", 4))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "largest", "added", "removed", "in_shared_files"),
+    [
+        (BEFORE, BEFORE, 3, [], [], False),
+        (BEFORE, AFTER, 3, ["new"], ["gone"], False),
+        # The way back: files of before may have what it had dropped.
+        (AFTER, BEFORE, 4, ["gone"], ["new"], True),
+        # Dropped, and another one added under its name.
+        (BEFORE, with_ids(id=("p1", 1), old=("p5", 5)), 3, [], ["gone"], True),
+        # Names are all there is.
+        (PLAIN, StructType([PLAIN["id"], StructField("New", IntegerType())]), None,
+         ["New"], ["gone"], False),
+    ],
+)  # fmt: skip
+def test_which_columns_are_the_same(
+    before: StructType,
+    after: StructType,
+    largest: int | None,
+    added: list[str],
+    removed: list[str],
+    in_shared_files: bool,
+) -> None:
+    found = Columns(before, after, largest)
+    assert (found.added, found.removed) == (added, removed)
+    assert found.in_shared_files is in_shared_files
+    assert found.of_key(["ID"]) == ["id"]
+    for name in removed:
+        with pytest.raises(ValueError, match=f"{name} is not in both versions; accepted: id"):
+            found.of_key(["id", name])

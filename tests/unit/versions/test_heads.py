@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from alluvium import marks
-from alluvium.delta.log import heads, log
+from alluvium.plan.versions.batches import is_foreign
+from alluvium.plan.versions.commit import Commit
 
 FILE = {"add": {"path": "a.parquet", "dataChange": False}}
 
@@ -20,7 +19,7 @@ def _commit(*actions: Any, note: Any = None, message: str | None = None) -> list
     return [json.dumps(one) for one in (info, *actions)]
 
 
-def test_who_wrote(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_wrote() -> None:
     last, step = {"base": 4, "version": 7}, {"base": 3}
     commits = [
         _commit(FILE, note=last),
@@ -32,10 +31,11 @@ def test_who_wrote(monkeypatch: pytest.MonkeyPatch) -> None:
         [json.dumps(FILE)],
         _commit({"metaData": {"id": "x"}}, message=json.dumps({"other": 1})),
         [],
-        None,
+        # Gone.
+        [],
     ]
-    monkeypatch.setattr(log, "commits_of", lambda *_: iter(commits))
-    found = list(heads.written(None, None))
+    read = [Commit(3, lines) for lines in commits]
+    found = [(one.note(marks.PUBLISH_NOTE) or {}, is_foreign(one)) for one in read]
     assert found == [
         *((note, False) for note in (last, step, step)),
         *[({}, True)] * 3,

@@ -10,6 +10,7 @@ import pytest
 from alluvium import marks
 from alluvium.plan import reuse
 from alluvium.plan.reuse import Record, TableState
+from alluvium.plan.versions.commit import Commit
 
 THEN = TableState("id", 3, "commit 3")
 RECORD = Record(
@@ -23,8 +24,15 @@ VIEWS = dict(RECORD.views)
 PARTS = dict(RECORD.parts)
 
 
-def commit(operation: str, *actions: dict[str, object]) -> list[str]:
-    return [json.dumps(one) for one in ({"commitInfo": {"operation": operation}}, *actions)]
+def commit(operation: str, *actions: dict[str, object]) -> Commit:
+    return written({"commitInfo": {"operation": operation}}, *actions)
+
+
+def written(*actions: object) -> Commit:
+    return Commit(0, list(map(json.dumps, actions)))
+
+
+GONE = Commit(0)
 
 
 def file(kind: str, **action: object) -> dict[str, object]:
@@ -115,7 +123,7 @@ MOVES = commit("WRITE", file("add", dataChange=True))
         (replace(THEN, commit=""), replace(THEN, commit=""), "", [], "t has another history"),
         *(
             (THEN, TableState("id", 5, "c"), "commit 3", some, "t has changed since version 3")
-            for some in ([KEEPS, MOVES], [MOVES, KEEPS], [KEEPS, None], [KEEPS], [])
+            for some in ([KEEPS, MOVES], [MOVES, KEEPS], [KEEPS, GONE], [KEEPS], [])
         ),
     ],
 )
@@ -142,8 +150,7 @@ def test_commits_that_keep_rows(actions):
 @pytest.mark.parametrize(
     "actions",
     [
-        None,
-        [],
+        GONE,
         # A user's append that claims to change no data, and an ALTER TABLE without files.
         commit("WRITE", file("add", dataChange=False)),
         commit("SET TBLPROPERTIES", {"metaData": {}}),
@@ -156,7 +163,7 @@ def test_commits_that_keep_rows(actions):
         commit("Manual Update", file("add", dataChange=False)),
         commit("RESTORE", file("add", dataChange=False)),
         commit("CLONE"),
-        [json.dumps(file("add", dataChange=False))],
+        written(file("add", dataChange=False)),
     ],
 )
 def test_commits_that_may_not(actions):
@@ -171,25 +178,28 @@ def test_commits_that_may_not(actions):
         (commit("UPDATE", file("add")), False),
         (commit("DELETE", file("remove")), False),
         (commit("WRITE", {"metaData": {}}, file("cdc")), False),
-        ([], False),
-        (None, False),
+        (GONE, False),
     ],
 )
 def test_commits_that_only_describe(actions, describes):
     assert reuse.only_describes(actions) is describes
 
 
-def noted(of: int, operation: str = "Manual Update", *actions: dict[str, object]) -> list[str]:
+def noted(of: int, operation: str = "Manual Update", *actions: dict[str, object]) -> Commit:
     """A commit with the note of a version."""
-    found = commit(operation, {"txn": {"appId": marks.REUSE, "version": of}}, *actions)
+    txn = {"txn": {"appId": marks.REUSE, "version": of}}
     info = {"operation": operation, "userMetadata": reuse.mark(RECORD, "model.shop.t", of)}
-    return [json.dumps({"commitInfo": info}), *found[1:]]
+    return written({"commitInfo": info}, txn, *actions)
+
+
+def newest_first(newest: int, commits: list[Commit]) -> list[Commit]:
+    return [replace(one, version=newest - place) for place, one in enumerate(commits)]
 
 
 @pytest.mark.parametrize("behind", [[], [KEEPS], [KEEPS, commit("VACUUM END")]])
 def test_the_note_in_a_log(behind):
     newest = 4 + len(behind)
-    assert reuse.in_log(newest, [*behind, noted(3), MOVES]) == RECORD
+    assert reuse.in_log(newest_first(newest, [*behind, noted(3), MOVES])) == RECORD
 
 
 @pytest.mark.parametrize(
@@ -201,7 +211,7 @@ def test_the_note_in_a_log(behind):
         (6, [KEEPS, MOVES, noted(3)], "nothing is noted of version 5"),
         (5, [commit("RESTORE"), noted(3)], "nothing is noted of version 5"),
         # What the log no longer has, and what is no table.
-        (6, [KEEPS, None], "nothing is noted of version 5"),
+        (6, [KEEPS, GONE], "nothing is noted of version 5"),
         (-1, [], "nothing is noted in the newest commits of its table"),
         (200, [KEEPS] * 101 + [noted(98)], "nothing is noted in the newest commits of its table"),
         # A note of another version, in a commit of somebody else's, and one that has rows.
@@ -211,7 +221,7 @@ def test_the_note_in_a_log(behind):
     ],
 )
 def test_a_log_that_notes_nothing_of_how_it_stands(newest, commits, said):
-    found = reuse.in_log(newest, commits)
+    found = reuse.in_log(newest_first(newest, commits))
     assert isinstance(found, str)
     assert found.startswith(said)
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alluvium.plan.versions.commit import commit_of
+from alluvium.plan.versions.commit import Commit
 from alluvium.plan.versions.history import told
 from alluvium.plan.versions.snapshots import (
     ACTIONS,
@@ -185,8 +185,8 @@ def test_commits_tell_what_was_there_before_them() -> None:
 
 def test_vectors_that_went_are_no_blocks() -> None:
     """A commit of vectors names what went before; a block may go in another one beside it."""
-    of_vectors = {"info": {"operation": "Deletion Vector Tombstones"}}
-    commits = [commit_of(4, of_vectors), commit_of(5, {"info": {"operation": "DELETE"}})]
+    operations = {4: "Deletion Vector Tombstones", 5: "DELETE"}
+    commits = [Commit(at, [{"commitInfo": {"operation": one}}]) for at, one in operations.items()]
     actions = [
         action(4, "went before", False, deleted=3, is_change=False),
         action(4, "deletion_vector_1.bin", False, rows=None, is_change=False),

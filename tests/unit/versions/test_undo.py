@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from alluvium.marks import MERGE_FIGURES, PURGE_NOTE, RESTORE_NOTE
-from alluvium.plan.versions.undo import Done, before_batch, kind_of, undone
+from alluvium.marks import MERGE_FIGURES, MERGED_THROUGH, PURGE_NOTE, RESTORE_NOTE
+from alluvium.plan.versions.undo import Done, WayBack, before_batch, kind_of, undone
 
 MERGE, PURGE, RESTORE = (frozenset([one]) for one in (MERGE_FIGURES, PURGE_NOTE, RESTORE_NOTE))
 MODEL = "model.shop.orders"
 
 
-def done(version: int, operation: str = "MERGE", **what: Any) -> Done:
-    said: dict[str, Any] = {
-        "author": None,
-        "batches": {},
-        "changes_rows": True,
-        "has_files": True,
-        "notes": frozenset(),
-        "restored": None,
-        "before_batch": None,
-        "sets_progress": False,
-    }
-    return Done(version=version, operation=operation, **{**said, **what})
+def done(
+    version: int,
+    operation: str = "MERGE",
+    notes: frozenset[str] = frozenset(),
+    author: str | None = None,
+    batches: Mapping[str, int] = MappingProxyType({}),
+    restored: int | None = None,
+    **files: bool,
+) -> Done:
+    info: dict[str, Any] = {"operation": operation, "userName": author}
+    info["userMetadata"] = json.dumps({one: {} for one in notes})
+    info["operationParameters"] = {"version": str(restored)}
+    txns = [
+        {"txn": {"appId": f"{MERGED_THROUGH}{model}/id", "version": number}}
+        for model, number in batches.items()
+    ]
+    did = {"changes_rows": True, "has_files": True, **files}
+    return Done(version, [{"commitInfo": info}, *txns], **did)
 
 
 def merged(version: int, batch: int) -> Done:
@@ -53,8 +63,7 @@ def restored(version: int, to: int) -> Done:
         (done(1, "CREATE OR REPLACE TABLE AS SELECT"), "full refresh"),
         # A clone's, which copies it from its source.
         (
-            done(1, "Manual Update", batches={MODEL: 3}, changes_rows=False, has_files=False,
-                 sets_progress=True),
+            done(1, "Manual Update", batches={MODEL: 3}, changes_rows=False, has_files=False),
             "progress",
         ),
     ],
@@ -130,3 +139,53 @@ def test_what_a_clone_began_with_is_no_batch_of_its_own(began: list[Done]) -> No
         21: None,
     }
     assert before_batch(reversed(began), MODEL, 17) is None
+
+
+WAY = WayBack(
+    then=4, undone=(), batch=None, came=2, named=(3, 4), mistakes=(), missing=()
+)  # fmt: skip
+WRITES = undone([done(5, "UPDATE"), done(6, "DELETE", notes=PURGE), merged(7, 3)], 4)
+
+
+@pytest.mark.parametrize(
+    ("seen", "including"),
+    [
+        ({}, ()),
+        ({"batch": 3}, ()),
+        # Batches that came along are of no weight where a version is asked for.
+        ({"came": 9}, ()),
+        ({"batch": 3, "named": ()}, ()),
+        ({"undone": WRITES}, ("purge", "write")),
+    ],
+)
+def test_a_way_back_that_nothing_stops(seen: dict[str, Any], including: tuple[str, ...]) -> None:
+    assert list(replace(WAY, **seen).refusals("t", including)) == []
+
+
+@pytest.mark.parametrize(
+    ("seen", "including", "said"),
+    [
+        ({"batch": 2}, (), "t: no commit in its log brought batch 2 or a later one up to 2."),
+        ({"batch": 0, "came": -1}, (), "t: no merge in its log is of batch 0, or of one before"),
+        (
+            {"undone": WRITES},
+            ("write",),
+            "going back to version 4 would undo what no build brings back: purge DELETE (version"
+            " 6). Nothing was changed. Accepted: including: [purge, write], or another version",
+        ),
+        ({"mistakes": ("a", "b")}, (), "t cannot go back: a; b"),
+        (
+            {"missing": ("x.parquet",)},
+            (),
+            "t: version 4 needs 1 file that VACUUM deleted, such as x.parquet. Nothing was",
+        ),
+    ],
+)
+def test_what_stops_a_way_back(seen: dict[str, Any], including: tuple[str, ...], said: str) -> None:
+    [why] = replace(WAY, **seen).refusals("t", including)
+    assert why.startswith(said)
+
+
+def test_all_that_stops_a_way_back_is_told() -> None:
+    found = replace(WAY, batch=1, undone=WRITES, mistakes=("a",), missing=("b",)).refusals("t", ())
+    assert len(list(found)) == 4

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from datetime import datetime
 from itertools import islice
-from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.log import log
 from alluvium.plan.reuse import keeps_rows
 from alluvium.plan.versions import arrivals
 from alluvium.plan.versions.arrivals import TIME, Arrival, Freshness
-from alluvium.plan.versions.commit import commit_info
 
 # Commits of maintenance behind the newest batch, each a file of the log; a query is then as quick.
 _LOOKED_AT = 20
@@ -33,13 +29,25 @@ def newest_batch(session: SparkSession, table: str) -> int | None:
 
     Raises Py4JJavaError or PySparkException if `table` is not a Delta table.
     """
-    for actions in islice(log.newest_first(session, table), _LOOKED_AT):
-        note = arrivals.stream_note(commit_info(actions[0])) if actions else None
+    for commit in islice(log.newest_first(session, table), _LOOKED_AT):
+        note = arrivals.stream_note(commit)
         if note is not None:
             return int(note["batch_id"])
-        if not keeps_rows(actions):
+        if not keeps_rows(commit):
             return None
     return None
+
+
+def had_batch(session: SparkSession, table: str, batch: int) -> bool:
+    """Whether the log of a streaming table has this batch, be its rows there or gone.
+
+    Raises Py4JJavaError or PySparkException if `table` is not a Delta table.
+    """
+    for commit in log.newest_first(session, table):
+        note = arrivals.stream_note(commit)
+        if note is not None and int(note["batch_id"]) <= batch:
+            return int(note["batch_id"]) == batch
+    return False
 
 
 def freshness(
@@ -57,16 +65,4 @@ def freshness(
 def _arrivals(session: SparkSession, table: str) -> Iterator[Arrival]:
     snapshot = log.snapshot_of(session, table)
     column = log.physical_name(snapshot, TIME)
-    return arrivals.arrivals(_commits(session, snapshot), column)
-
-
-def _commits(
-    session: SparkSession, snapshot: DeltaSnapshot
-) -> Iterator[tuple[dict[str, Any], list[str | None]]]:
-    for lines in log.commits_of(session, snapshot):
-        if lines is None:
-            return
-        info = commit_info(lines[0])
-        is_batch = arrivals.stream_note(info) is not None
-        adds = (json.loads(line).get("add") for line in lines) if is_batch else ()
-        yield info, [one.get("stats") for one in adds if one]
+    return arrivals.arrivals(log.commits_of(session, snapshot), column)

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta.handles import DeltaLog
 from alluvium.delta.log import checksums, log
-from alluvium.plan.compaction.backoff import Backoff, ChangedFile
+from alluvium.plan.compaction.backoff import Backoff
 from alluvium.plan.layout.settings import Layout
 
 # The action has one number for the version that was looked at, and for the files.
 _FILES = 1_000
 # Commits that are read at most: behind more of them a look costs little more.
 _COMMITS = 64
-# What tells nothing of files or of how they are to lie.
-_OF_NO_MATTER = ("commitInfo", "cdc")
 
 
 def is_backing_off(session: SparkSession, table: str, layout: Layout, now: float) -> bool:
@@ -43,11 +38,11 @@ def is_backing_off(session: SparkSession, table: str, layout: Layout, now: float
         found = Backoff(files, int(action.lastUpdated().get()) / 1000)
         if not version <= newest <= version + _COMMITS:
             return False
-        commits = _commits(session, snapshot.deltaLog(), range(version + 1, newest + 1))
         try:
-            return not found.is_over(map(changed_files, commits), layout, now)
+            commits = log.commits_of(session, snapshot, version, oldest_first=True)
+            return not found.is_over(commits, layout, now)
         except Py4JJavaError:
-            return False  # the log was cleaned up, or keeps its newest commits elsewhere
+            return False  # the log keeps its newest commits elsewhere
     return False
 
 
@@ -70,34 +65,3 @@ def app_id(layout: Layout, table_id: str) -> str:
     """
     said = hashlib.sha256(f"{layout}{table_id}".encode()).hexdigest()
     return f"{marks.BACKOFF}:{said[:16]}"
-
-
-def changed_files(commit: str) -> Iterator[ChangedFile]:
-    """The files that a commit adds; ValueError for a commit that does anything else.
-
-    commit: its text in the log.
-    """
-    added, removed = [], set()
-    for line in commit.splitlines():
-        ((kind, action),) = json.loads(line).items()
-        if kind == "add":
-            added.append(action)
-        elif kind == "remove":
-            removed.add(action["path"])
-        elif kind == "txn":
-            if action["appId"].partition(":")[0] == marks.ZORDER_CUTS:
-                raise ValueError("other cuts")
-        elif kind not in _OF_NO_MATTER:
-            raise ValueError(kind)
-    for file in added:
-        is_new = file["path"] not in removed
-        removed.discard(file["path"])
-        yield is_new, file
-    if removed:
-        raise ValueError("files are gone")
-
-
-def _commits(session: SparkSession, table_log: DeltaLog, versions: range) -> Iterator[str]:
-    """Their texts, read one by one."""
-    for version in versions:
-        yield log.commit_of(session, table_log, version).mkString("\n")

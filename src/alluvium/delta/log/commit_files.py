@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,12 +12,12 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from alluvium.delta.handles import DeltaLog, DeltaSnapshot
 from alluvium.delta.internals import HISTORY
 from alluvium.delta.log import log
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.engine import jvm
 from alluvium.paths import Place
-from alluvium.plan.versions.commit import Commit, commit_info, commit_of, id_of
+from alluvium.plan.versions.commit import Commit
 from alluvium.plan.versions.snapshots import ACTIONS
 
 # What `commits` reads of a line of the log.
@@ -55,7 +54,7 @@ _COLUMNS = (
     "coalesce(add.size, remove.size) as bytes",
     "coalesce(add.dataChange, remove.dataChange, false) as is_change",
     "false as is_older",
-    "commitInfo as info",
+    "commitInfo",
     "txn",
 )
 _SAYS_SOMETHING = " or ".join(
@@ -132,8 +131,8 @@ class TableLog:
 
     Attributes:
         name: the table's, as SQL writes it.
-        snapshot: Delta's, of the newest version.
-        version: the newest.
+        snapshot: the newest version.
+        version: its number.
 
     Raises:
         ValueError: there is not a Delta table of this name.
@@ -141,34 +140,26 @@ class TableLog:
 
     def __init__(self, session: SparkSession, table: str) -> None:
         self._session, self.name = session, table
-        self.snapshot = log.snapshot_of(session, table)
-        self._log = self.snapshot.deltaLog()
-        self.version = int(self.snapshot.version())
+        self.snapshot = TableSnapshot.of(session, table)
+        self._log = self.snapshot.delta.deltaLog()
+        self.version = self.snapshot.version
         if self.version < 0:
             raise ValueError(f"{table} is not a Delta table; accepted: file_format delta")
-        # The table's, as `log.qualified`.
-        self.folder = log.qualified(self._log)
+        self.folder = self.snapshot.folder
         self._place = Place.of(self.folder)
 
-    def at(self, version: int) -> DeltaSnapshot:
-        """Delta's snapshot of a version, which may have come since.
+    def at(self, version: int) -> TableSnapshot:
+        """A version, which may have come since.
 
         Raises ValueError where there is no such version; it says which ones there are.
         """
-        newest = self.snapshot if version <= self.version else self.newest()
-        return log.earlier(self._session, newest, version, self.name)
-
-    def newest(self) -> DeltaSnapshot:
-        """Delta's snapshot of the newest version by now, which may be a later one."""
-        return log.newest_of(self._session, self._log)
-
-    def table_id(self, version: int) -> str:
-        """The id of the table's metadata in a version."""
-        return str(self.at(version).metadata().id())
+        newest = self.snapshot if version <= self.version else self.snapshot.newest()
+        found = log.earlier(self._session, newest.delta, version, self.name)
+        return TableSnapshot(self._session, found)
 
     def files(self) -> int | None:
         """Number of files of the newest version, as Delta wrote it beside the commit, if it did."""
-        found = self.snapshot.checksumOpt()
+        found = self.snapshot.delta.checksumOpt()
         return int(found.get().numFiles()) if found.isDefined() else None
 
     def earliest(self) -> int:
@@ -228,7 +219,7 @@ class TableLog:
 
     def state(self, version: int) -> pa.Table:
         """The files of a version as if it had added them: columns as `snapshots.ACTIONS`."""
-        files = DataFrame(self.at(version).allFiles().toDF(), self._session).selectExpr(
+        files = DataFrame(self.at(version).delta.allFiles().toDF(), self._session).selectExpr(
             f"bigint({version}) as version",
             "path",
             "true as is_add",
@@ -250,28 +241,11 @@ def _parted(lines: pa.Table) -> Commits:
     """Lines of commits as what each says of itself, and what they say of files."""
     is_file = pc.is_valid(lines["path"])
     actions = lines.filter(is_file).select(ACTIONS.names).cast(ACTIONS)
-    of_commit: dict[int, dict[str, Any]] = {
-        version: {} for version in pc.unique(lines["version"]).to_pylist()
+    # A line without an action for those that say nothing else: they are there.
+    said: dict[int, list[dict[str, Any]]] = {
+        version: [{}] for version in pc.unique(lines["version"]).to_pylist()
     }
-    others = lines.filter(pc.invert(is_file)).select(["version", "info", "txn"])
+    others = lines.filter(pc.invert(is_file)).select(["version", "commitInfo", "txn"])
     for line in others.to_pylist():
-        found = of_commit[line["version"]]
-        if line["txn"] is not None:
-            found.setdefault("transactions", {})[line["txn"]["appId"]] = line["txn"]["version"]
-        if line["info"] is not None:
-            found["info"] = line["info"]
-    return Commits(
-        [commit_of(version, found) for version, found in sorted(of_commit.items())], actions
-    )
-
-
-def commit_id(session: SparkSession, table_log: DeltaLog, version: int) -> str | None:
-    """The commit's id, from its file alone; None where the log has the file no more."""
-    lines = log.commit_if_there(session, table_log, version)
-    if lines is None:
-        return None
-    first = str(lines.head()) if lines.nonEmpty() else "{}"
-    if "commitInfo" not in json.loads(first):
-        # Other engines may write it behind the files.
-        first = next((line for line in jvm.texts(lines) if line.startswith('{"commitInfo"')), "{}")
-    return id_of(version, commit_info(first))
+        said[line.pop("version")].append(line)
+    return Commits([Commit(*one) for one in sorted(said.items())], actions)

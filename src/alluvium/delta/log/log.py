@@ -18,10 +18,10 @@ from alluvium.delta.handles import DeltaLog, DeltaSnapshot
 from alluvium.delta.internals import DELTA_LOG, FILE_NAMES, MANUAL_UPDATE
 from alluvium.delta.log import checksums, committing
 from alluvium.engine import jvm
-from alluvium.engine.handles import HadoopPath, JavaColumn, JavaOption, JavaSeq
+from alluvium.engine.handles import HadoopPath, JavaColumn, JavaOption
 from alluvium.plan.fragment import Fragments
 from alluvium.plan.ranges.locate import Kept
-from alluvium.plan.versions.commit import commit_info
+from alluvium.plan.versions.commit import Commit
 from alluvium.plan.versions.properties import IDENTITY, PHYSICAL
 
 # Delta's name for the SQL of a generated column, in the column's metadata.
@@ -165,6 +165,12 @@ def metadata_of(snapshot: DeltaSnapshot) -> Metadata:
     return Metadata(str(found.id()), schema_of(snapshot), partitions)
 
 
+def metadata_action(snapshot: DeltaSnapshot) -> dict[str, Any]:
+    """The `metaData` action of a version, as its line of the log has it."""
+    found: dict[str, Any] = json.loads(snapshot.metadata().json())["metaData"]
+    return found
+
+
 def schema_of(snapshot: DeltaSnapshot) -> StructType:
     """The columns of a version."""
     return StructType.fromJson(json.loads(snapshot.metadata().schema().json()))
@@ -199,35 +205,27 @@ def numbers(snapshot: DeltaSnapshot) -> tuple[str, dict[str, int]]:
     return str(snapshot.metadata().id()), {a.appId(): int(a.version()) for a in found}
 
 
-def last_commit(session: SparkSession, table: str) -> dict[str, Any]:
-    """The `commitInfo` of the newest commit: operation, operationMetrics (texts), timestamp, …
-
-    Reads one file of the log. Raises Py4JJavaError or PySparkException if it is no Delta table.
-    """
-    lines = newest_commit(session, snapshot_of(session, table))
-    return commit_info(lines.head()) if lines.nonEmpty() else {}
+def commit(session: SparkSession, table: str, version: int) -> Commit:
+    """A commit of a table."""
+    return commit_of(session, delta_log(session, table), version)
 
 
-def newest_commit(session: SparkSession, snapshot: DeltaSnapshot) -> JavaSeq:
-    """The actions, a Scala `Seq` of JSON texts, of the commit that made this snapshot."""
-    return commit_of(session, snapshot.deltaLog(), snapshot.version())
+def last_commit(session: SparkSession, table: str) -> Commit:
+    """The newest commit; raises Py4JJavaError or PySparkException if it is no Delta table."""
+    snapshot = snapshot_of(session, table)
+    return commit_of(session, snapshot.deltaLog(), int(snapshot.version()))
 
 
-def commit_of(session: SparkSession, table_log: DeltaLog, version: int) -> JavaSeq:
-    """The actions, a Scala `Seq` of JSON texts, of a commit that the log still has."""
+def commit_of(session: SparkSession, table_log: DeltaLog, version: int) -> Commit:
+    """A commit, by its file."""
     path = commit_path(session, table_log, version)
-    lines: JavaSeq = table_log.store().read(path, table_log.newDeltaHadoopConf())
-    return lines
-
-
-def commit_if_there(session: SparkSession, table_log: DeltaLog, version: int) -> JavaSeq | None:
-    """`commit_of`; None where the log has it no more."""
     try:
-        return commit_of(session, table_log, version)
+        lines = table_log.store().read(path, table_log.newDeltaHadoopConf())
     except Py4JJavaError as error:
         if "FileNotFound" not in str(error.java_exception):
             raise
-        return None
+        return Commit(version)
+    return Commit(version, jvm.lines(lines))
 
 
 def commit_path(session: SparkSession, table_log: DeltaLog, version: int) -> HadoopPath:
@@ -237,25 +235,23 @@ def commit_path(session: SparkSession, table_log: DeltaLog, version: int) -> Had
     return path
 
 
-def newest_first(session: SparkSession, table: str, after: int = -1) -> Iterator[list[str] | None]:
-    """The actions, JSON texts, of each commit, newest first, down to the one behind `after`.
-
-    Reads a file of the log for each; ends with None where the log has the next one no more.
-    """
+def newest_first(session: SparkSession, table: str, after: int = -1) -> Iterator[Commit]:
+    """`commits_of` the newest version."""
     yield from commits_of(session, snapshot_of(session, table), after)
 
 
 def commits_of(
-    session: SparkSession, snapshot: DeltaSnapshot, after: int = -1
-) -> Iterator[list[str] | None]:
-    """`newest_first` from the commit that made a snapshot."""
-    table_log = snapshot.deltaLog()
-    for version in range(int(snapshot.version()), after, -1):
-        lines = commit_if_there(session, table_log, version)
-        if lines is None:
-            yield None
+    session: SparkSession, snapshot: DeltaSnapshot, after: int = -1, oldest_first: bool = False
+) -> Iterator[Commit]:
+    """The commits behind a version and up to a snapshot's, newest first.
+
+    Reads a file of the log for each; ends with the first one that the log has no more.
+    """
+    table_log, versions = snapshot.deltaLog(), range(after + 1, int(snapshot.version()) + 1)
+    for version in versions if oldest_first else reversed(versions):
+        yield (found := commit_of(session, table_log, version))
+        if found.is_gone:
             return
-        yield jvm.texts(lines)
 
 
 def commit_transactions(

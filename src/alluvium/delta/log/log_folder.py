@@ -15,7 +15,7 @@ from alluvium.engine import many_files
 from alluvium.engine.files import Files
 from alluvium.paths import Place, name_of
 from alluvium.plan import log_names
-from alluvium.plan.recovery.log_health import HINT, Checkpoint, Hint, LogHealth
+from alluvium.plan.recovery.log_health import HINT, Hint, LogCheckpoint, LogHealth
 
 _SIDECARS = "_sidecars"
 # What is read of one to see that it can be: Spark need not look for its columns.
@@ -60,7 +60,7 @@ class LogFolder:
             found[int(name_of(path)[:20])] = "unreadable"
         return found
 
-    def _checkpoints(self, sizes: dict[str, int]) -> Iterator[Checkpoint]:
+    def _checkpoints(self, sizes: dict[str, int]) -> Iterator[LogCheckpoint]:
         found = list(log_names.checkpoints(sizes))
         every = (name for one in found for name in one.names if name.endswith("parquet"))
         broken = self._broken({name: sizes[name] for name in every})
@@ -73,7 +73,7 @@ class LogFolder:
                 damage = "is not a whole file"
             elif one.version == newest and not self._gives_files(one.names):
                 damage = "cannot be read"
-            yield Checkpoint(one.version, one.names, damage)
+            yield LogCheckpoint(one.version, one.names, damage)
 
     def _broken(self, sizes: dict[str, int]) -> set[str]:
         """Those of Parquet files that have no footer."""

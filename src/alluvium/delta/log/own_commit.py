@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta.log import log
 from alluvium.engine import jvm
-from alluvium.plan.versions.commit import commit_info
 
 # With these Delta draws the names of folders for its files.
 _DRAWS = ("delta.columnMapping.mode", "delta.randomizeFilePrefixes")
@@ -49,11 +48,11 @@ def metrics(session: SparkSession, table: str) -> dict[str, Any] | None:
     made = version(session)
     if made is None:
         return None
-    lines = log.commit_of(session, table_log, made)
-    found = dict(commit_info(lines.head()).get("operationMetrics") or {})
+    commit = log.commit_of(session, table_log, made)
+    found = commit.metrics
     # Delta counts the file that a write without rows opens, and leaves it out of its commit.
     counted = int(found.get("numFiles", "0")) if found.get("numOutputRows") == "0" else 0
-    if counted and not any(line.startswith('{"add":') for line in jvm.texts(lines)):
+    if counted and "add" not in commit.kinds:
         found |= {"numFiles": "0", "numOutputBytes": "0", LEFT: str(counted)}
     return found
 

@@ -6,19 +6,17 @@ replaces the table ends it.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.log import committing, log
-from alluvium.delta.log.heads import is_undone
 from alluvium.delta.log.log import TableVersion
-from alluvium.plan.versions.commit import commit_info, noted
+from alluvium.delta.log.snapshots import TableSnapshot
+from alluvium.plan.versions.commit import OF_FILES, Commit
 
 # By what an application id ends with, the flag. Of a table that had no row: what whole builds bring
 # later is all of it.
@@ -47,9 +45,8 @@ def before(session: SparkSession, table: str) -> Before:
 
     Raises Py4JJavaError or PySparkException if `table` is not a Delta table.
     """
-    snapshot = log.snapshot_of(session, table)
-    has_rows = int(snapshot.numOfFiles()) > 0
-    return Before(str(snapshot.metadata().id()), int(snapshot.version()), has_rows)
+    now = TableSnapshot.of(session, table)
+    return Before(now.table_id, now.version, now.files > 0)
 
 
 def note(session: SparkSession, table: str, was: Before, flag: str) -> None:
@@ -57,14 +54,13 @@ def note(session: SparkSession, table: str, was: Before, flag: str) -> None:
 
     Raises Py4JJavaError or PySparkException if `table` is not a Delta table.
     """
-    snapshot = log.snapshot_of(session, table)
-    now = TableVersion(str(snapshot.metadata().id()), int(snapshot.version()))
+    now = TableSnapshot.of(session, table)
     if now.table_id != was.table_id:
         first: int | None = min(was.version + 1, now.version)
     else:
-        first = _first_written(session, snapshot, was.version)
+        first = _first_written(now.commits(was.version))
     # What one wrote before stays the first.
-    if first is None or _part(session, snapshot, now) is not None:
+    if first is None or _part(now, TableVersion(now.table_id, now.version)) is not None:
         return
     kind = flag.removeprefix("--")
     if kind == "empty" and not was.has_rows:
@@ -75,16 +71,16 @@ def note(session: SparkSession, table: str, was: Before, flag: str) -> None:
 
 def part_of(session: SparkSession, table: str, version: TableVersion) -> Part | None:
     """What makes a version of a table a part; None where it has all its rows."""
-    return _part(session, log.snapshot_of(session, table), version)
+    return _part(TableSnapshot.of(session, table), version)
 
 
-def _part(session: SparkSession, newest: DeltaSnapshot, version: TableVersion) -> Part | None:
-    _, numbers = log.numbers(newest)
+def _part(newest: TableSnapshot, version: TableVersion) -> Part | None:
+    _, numbers = newest.numbers
     for kind, flag in _FLAGS.items():
         first = numbers.get(f"{marks.PARTIAL}{version.table_id}/{kind}", -1)
-        if not 0 <= first <= version.version or is_undone(session, newest, first):
+        if not 0 <= first <= version.version or newest.is_undone(first):
             continue
-        if kind == _BEGUN and _has_rows(session, newest, version.version):
+        if kind == _BEGUN and newest.at(version.version).files > 0:
             continue
         return Part(flag, first)
     return None
@@ -100,25 +96,15 @@ def of_clone(source_id: str, versions: Mapping[str, int], table_id: str) -> dict
     }
 
 
-def _has_rows(session: SparkSession, newest: DeltaSnapshot, version: int) -> bool:
-    at = newest
-    if version != int(newest.version()):
-        at = log.snapshot_at(session, newest.deltaLog(), version)
-    return int(at.numOfFiles()) > 0
-
-
-def _first_written(session: SparkSession, snapshot: DeltaSnapshot, after: int) -> int | None:
-    """The first version behind one that adds or takes rows; None for none.
+def _first_written(commits: Iterable[Commit]) -> int | None:
+    """The first version that adds or takes rows; None for none.
 
     What our operations delete from a hook goes whatever the flag is.
     """
-    first, version = None, int(snapshot.version())
-    for lines in log.commits_of(session, snapshot, after):
-        actions = [json.loads(line) for line in lines or ()]
-        files = [one.get("add") or one.get("remove") or {} for one in actions]
-        info = commit_info(lines[0]) if lines else {}
-        is_purge = noted(info, marks.PURGE_NOTE) is not None
-        if any(one.get("dataChange") for one in files) and not is_purge:
-            first = version
-        version -= 1
-    return first
+    writing = (
+        commit.version
+        for commit in commits
+        if commit.note(marks.PURGE_NOTE) is None
+        and any(file.get("dataChange") for _, file in commit.actions(*OF_FILES))
+    )
+    return min(writing, default=None)

@@ -11,13 +11,13 @@ from delta.exceptions import ConcurrentWriteException
 from pyspark.sql import DataFrame, SparkSession
 
 from alluvium import marks
-from alluvium.delta.handles import DeltaLog, DeltaSnapshot
 from alluvium.delta.internals import MANUAL_UPDATE
 from alluvium.delta.log import committing, log
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.engine import jvm
 from alluvium.plan import reuse
 from alluvium.plan.reuse import Record, TableState
-from alluvium.plan.versions.commit import commit_info, id_of
+from alluvium.plan.versions.commit import Commit
 
 _CLASS = "alluvium.Reads"
 # Of a process, or of the statement before: no result hangs on them.
@@ -74,8 +74,8 @@ def of(frame: DataFrame, sql: str) -> Reads:
     noted = {} if forbidden else tables
     return Reads(
         {
-            name: _state(session, log.delta_log(session, name), *of[:2])
-            for name, of in noted.items()
+            name: _state(table_id, log.commit(session, name, version))
+            for name, (table_id, version, _) in noted.items()
         },
         frozenset(one["name"] for one in found["tables"] if one["named"]),
         {name: reuse.digest(one) for name, one in found["views"].items()},
@@ -106,16 +106,13 @@ def moved(
     Raises ValueError or AnalysisException where no Delta table has the name.
     """
     snapshot = _snapshot(session, name, pinned)
-    table_id, version = str(snapshot.metadata().id()), int(snapshot.version())
-    table_log = snapshot.deltaLog()
-    now = _state(session, table_log, table_id, version)
-    if table_id != then.table_id or not 0 <= version - then.version <= reuse.MOST_COMMITS:
-        between = []
-    else:
-        between = list(log.commits_of(session, snapshot, after=then.version))
-    unmoved = version == then.version
-    before = now if unmoved else _state(session, table_log, table_id, then.version)
-    return reuse.moved(name, then, now, before.commit, between), now
+    now = _state(snapshot.table_id, snapshot.commit(snapshot.version))
+    is_near = 0 <= now.version - then.version <= reuse.MOST_COMMITS
+    is_same = now.table_id == then.table_id
+    between = list(snapshot.commits(then.version)) if is_same and is_near else []
+    unmoved = now.version == then.version
+    commit_then = now.commit if unmoved else snapshot.commit(then.version).id
+    return reuse.moved(name, then, now, commit_then, between), now
 
 
 def noted(session: SparkSession, table: str) -> Record | str:
@@ -123,8 +120,7 @@ def noted(session: SparkSession, table: str) -> Record | str:
 
     Raises ValueError or AnalysisException where no Delta table has the name.
     """
-    snapshot = _snapshot(session, table)
-    return reuse.in_log(int(snapshot.version()), log.commits_of(session, snapshot))
+    return reuse.in_log(_snapshot(session, table).commits())
 
 
 def note(
@@ -137,14 +133,14 @@ def note(
         made: the versions that the session committed since the build began.
     """
     snapshot = _snapshot(session, table)
-    newest, first = int(snapshot.version()), min(made, default=-1)
-    behind = log.commits_of(session, snapshot, after=first)
+    newest, first = snapshot.version, min(made, default=-1)
+    behind = snapshot.commits(first)
     if made != set(range(first, newest + 1)) or not all(map(reuse.only_describes, behind)):
         return "its table was written by more than its own statement"
     copy = jvm.SessionCopy(session)
     copy.set(committing.COMMIT_METADATA, reuse.mark(record, name, newest))
     with copy.active():
-        transaction = committing.transaction(session, snapshot)
+        transaction = committing.transaction(session, snapshot.delta)
         number = committing.set_transaction(session, marks.REUSE, newest)
         operation: Any = jvm.internal(session, MANUAL_UPDATE)
         try:
@@ -174,11 +170,11 @@ def settings(session: SparkSession) -> dict[str, str]:
     return {**found, **{name: str(java.getProperty(name)) for name in _OF_JAVA}, **names}
 
 
-def _snapshot(session: SparkSession, name: str, version: int | None = None) -> DeltaSnapshot:
+def _snapshot(session: SparkSession, name: str, version: int | None = None) -> TableSnapshot:
     provider = _in_catalog(session, name).provider()
     if provider.isEmpty() or provider.get().lower() != "delta":
         raise ValueError(f"{name} is not a Delta table any more")
-    return log.snapshot_of(session, name, version)
+    return TableSnapshot.of(session, name, version)
 
 
 def _in_catalog(session: SparkSession, name: str) -> Any:
@@ -186,9 +182,6 @@ def _in_catalog(session: SparkSession, name: str) -> Any:
     return state.catalog().getTableMetadata(state.sqlParser().parseTableIdentifier(name))
 
 
-def _state(session: SparkSession, table_log: DeltaLog, table_id: str, version: int) -> TableState:
-    """A version of a table; its commit is empty where the log no longer has that."""
-    lines = log.commit_if_there(session, table_log, version)
-    head = lines.head() if lines is not None and lines.nonEmpty() else None
-    commit = "" if head is None else id_of(version, commit_info(head))
-    return TableState(table_id, version, commit)
+def _state(table_id: str, commit: Commit) -> TableState:
+    """The version of a table that a commit made; empty of one that the log no longer has."""
+    return TableState(table_id, commit.version, commit.id or "")

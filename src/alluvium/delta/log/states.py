@@ -7,7 +7,6 @@ have names here that do not depend on the table.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -23,7 +22,7 @@ from alluvium.delta.handles import DeltaLog, DeltaSnapshot, DeltaVector
 from alluvium.delta.internals import FILE_OPERATIONS, IMPLICITS
 from alluvium.delta.log import committing, log
 from alluvium.delta.log.commit_files import commit_lines
-from alluvium.delta.log.heads import head_of
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.engine import jvm
 from alluvium.engine.handles import JavaFrame
 from alluvium.names import among, quoted
@@ -52,7 +51,7 @@ _ANY_FILE = {
 }
 
 
-class State:
+class VersionState:
     """A version of a table.
 
     Args:
@@ -72,10 +71,11 @@ class State:
         self, session: SparkSession, table: str, version: int | None = None, hides: bool = True
     ) -> None:
         self.session, self.table = session, table
-        self.snapshot = snapshot = log.snapshot_there(session, table, version)
-        self._log = snapshot.deltaLog()
-        self.version = int(snapshot.version())
-        whole = log.schema_of(snapshot)
+        self.snapshot = TableSnapshot(session, log.snapshot_there(session, table, version))
+        self._delta = self.snapshot.delta
+        self._log = self._delta.deltaLog()
+        self.version = self.snapshot.version
+        whole = self.snapshot.schema
         self._hides = hides and among(TOMBSTONE, whole.names)
         kept = (one for one in whole if not (self._hides and one.name.lower() == TOMBSTONE))
         self.schema = StructType(list(kept))
@@ -83,12 +83,11 @@ class State:
     @property
     def root(self) -> str:
         """The table's folder, with its file system."""
-        return log.qualified(self._log)
+        return self.snapshot.folder
 
     def largest_id(self) -> int | None:
         """The largest id that a column ever had; None where columns have none."""
-        found = metadata_action(self.snapshot)["configuration"]
-        number = found.get(LARGEST_ID)
+        number = self.snapshot.properties.get(LARGEST_ID)
         return None if number is None else int(number)
 
     @cached_property
@@ -98,8 +97,8 @@ class State:
         Of a published table, `vector` is that of its candidate's file where tombstones are hidden:
         then both show the same rows.
         """
-        actions = self.snapshot.allFiles()
-        if not (self._hides and head_of(self.snapshot) is not None):
+        actions = self._delta.allFiles()
+        if not (self._hides and self.snapshot.head is not None):
             return self._named(actions)
         functions = jvm.functions(self.session)
         tag = functions.col("tags").getItem(marks.PUBLISHED_TAG)
@@ -128,7 +127,7 @@ class State:
             _vector_name(F.col("deletionVector")).alias("vector"),
         )
 
-    def entries(self, other: State) -> list[Entry]:
+    def entries(self, other: VersionState) -> list[Entry]:
         """The files that another version does not have in the same way."""
         names = ["name", "vector"]
         mine, theirs = (one.files.select(*names) for one in (self, other))
@@ -150,7 +149,7 @@ class State:
         """The rows of some of the files, columns as `schema`; names: None for all of them."""
         actions = self._actions(names)
         log.delta_log(self.session, self.table)  # makes the session the thread's
-        rows = rows_of(self.session, self.snapshot, actions)
+        rows = rows_of(self.session, self._delta, actions)
         if self._hides:
             rows = rows.where(f"not coalesce({quoted(TOMBSTONE)}, false)")
         return rows.select(*map(quoted, self.schema.names))
@@ -158,7 +157,7 @@ class State:
     def _actions(self, names: Sequence[str] | None) -> Any:
         """AddFile actions, a Java list."""
         files = self.files if names is None else only(self.files, "name", names)
-        return add_files(self.session, files, self.snapshot).collectAsList()
+        return add_files(self.session, files, self._delta).collectAsList()
 
     def moves(self, after: int = -1) -> list[Move]:
         """What compactions did after a version and up to this one, in their order.
@@ -202,18 +201,6 @@ class State:
             path = str(Place.of_uri(file.path, root))
             found[path] = "" if written is None else re.sub("^p.*/", "p", id_of(written))
         return found
-
-
-def metadata_action(snapshot: DeltaSnapshot) -> dict[str, Any]:
-    """The `metaData` action of a version, as its line of the log has it."""
-    found: dict[str, Any] = json.loads(snapshot.metadata().json())["metaData"]
-    return found
-
-
-def properties_of(session: SparkSession, table: str) -> dict[str, str]:
-    """The properties of the newest version of a table."""
-    found: dict[str, str] = metadata_action(log.snapshot_of(session, table))["configuration"]
-    return found
 
 
 def add_files(session: SparkSession, files: DataFrame, snapshot: DeltaSnapshot) -> JavaFrame:

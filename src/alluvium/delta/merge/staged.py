@@ -22,11 +22,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from alluvium.delta.filters import Optimizer
 from alluvium.delta.handles import DeltaSnapshot
-from alluvium.delta.internals import ACTION, BATCH_INDEX, LOG_INDEX
-from alluvium.delta.log import checksums, log
+from alluvium.delta.internals import BATCH_INDEX, LOG_INDEX
+from alluvium.delta.log import checksums, committing, log
 from alluvium.engine import jvm
 from alluvium.engine.internals import COMPUTE_CURRENT_TIME, DATASET
-from alluvium.plan.versions.commit import commit_info
+from alluvium.plan.versions.commit import NOTES
 
 # Operations whose files are all that the table has.
 _WHOLE = {
@@ -34,8 +34,6 @@ _WHOLE = {
     "REPLACE TABLE AS SELECT",
     "CREATE OR REPLACE TABLE AS SELECT",
 }
-# Actions of a commit that notes something and changes nothing.
-_NOTES = {"commitInfo", "txn"}
 # What gives no row where its input has none.
 _ROW_BY_ROW = ("Project", "Filter", "Generate", "Window", "Sort")
 # The files of a commit are read on the driver; so many at most.
@@ -187,27 +185,18 @@ def _files(session: SparkSession, snapshot: DeltaSnapshot) -> list[Any] | None:
     checksum = checksums.of(snapshot)
     if checksum.isEmpty() or checksum.get().numFiles() > _MOST:
         return None
+    # The newest commit, or the one before where that notes something alone.
+    newest_two = islice(log.commits_of(session, snapshot), 2)
     try:
-        lines = _newest_with_files(session, snapshot)
+        commit = next((one for one in newest_two if not one.kinds <= NOTES), None)
     except Py4JJavaError:  # a commit that is kept elsewhere
         return None
-    if not lines or commit_info(lines[0] or "{}").get("operation") not in _WHOLE:
+    if commit is None or commit.operation not in _WHOLE:
         return None
-    read = {line: json.loads(line).get("add") for line in lines}
-    adds = {line: add for line, add in read.items() if add}
+    added = list(commit.added)
     # The checksum counts what the table has.
-    whole = len(adds) == checksum.get().numFiles()
-    whole = whole and sum(add["size"] for add in adds.values()) == checksum.get().tableSizeBytes()
-    if not whole or any(add.get("deletionVector") for add in adds.values()):
+    whole = len(added) == checksum.get().numFiles()
+    whole = whole and sum(file["size"] for file in added) == checksum.get().tableSizeBytes()
+    if not whole or any(file.get("deletionVector") for file in added):
         return None
-    actions = jvm.internal(session, ACTION)
-    return [actions.fromJson(line) for line in adds]
-
-
-def _newest_with_files(session: SparkSession, snapshot: DeltaSnapshot) -> list[str] | None:
-    """The newest commit's lines, or of the one before where that notes something alone."""
-    for lines in islice(log.commits_of(session, snapshot), 2):
-        # Up to the first that says more: there may be a thousand.
-        if lines is None or not all(json.loads(one or "{}").keys() <= _NOTES for one in lines):
-            return lines
-    return None
+    return [committing.add_file(session, file) for file in added]

@@ -1,8 +1,8 @@
 """Deletion vectors that stand in a table's log, and their way into files.
 
 Delta reads both kinds, but its VACUUM fails on a table that has one in its log, of a file that is
-there or of one that was deleted within retention. Releases before this one wrote small vectors of
-published tables there.
+there or of one that was deleted within retention. Other engines may write small vectors there, and
+so did publishes of earlier versions.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from alluvium import marks
 from alluvium.delta.files.vector_writer import VectorWriter
 from alluvium.delta.handles import DeltaSnapshot, DeltaVector
 from alluvium.delta.internals import VECTOR_TOMBSTONES
 from alluvium.delta.log import committing, log
 from alluvium.delta.log.committing import edited, fields
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.log.states import id_of
 from alluvium.delta.refs.dependents import relation
 from alluvium.delta.refs.needed_files import forget
@@ -31,15 +30,11 @@ IN_FILES = "files"
 
 
 class InlineVectors(jvm.SessionCopy):
-    """The vectors that stand in the log of the newest version of a table.
+    """The vectors that stand in the log of the newest version of a table."""
 
-    Args:
-        snapshot: Delta's, of that version.
-    """
-
-    def __init__(self, session: SparkSession, snapshot: DeltaSnapshot) -> None:
-        super().__init__(session)
-        self._snapshot = snapshot
+    def __init__(self, newest: TableSnapshot) -> None:
+        super().__init__(newest.session)
+        self._snapshot = newest.delta
         # Another writer may bring back a file that is said to be gone: then nothing is committed.
         self.set("spark.databricks.delta.maxCommitAttempts", 0)
         # Of a file that is gone there may be several vectors, which Delta's protocol tells apart.

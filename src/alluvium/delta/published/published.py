@@ -20,14 +20,15 @@ from alluvium.delta.handles import DeltaAction, DeltaOperation, DeltaTransaction
 from alluvium.delta.internals import COMPUTE_STATS, MANUAL_UPDATE
 from alluvium.delta.log import committing, domains, log
 from alluvium.delta.log.committing import edited, fields
-from alluvium.delta.log.heads import is_undone
-from alluvium.delta.log.states import FEW, metadata_action, properties_of
+from alluvium.delta.log.snapshots import TableSnapshot
+from alluvium.delta.log.states import FEW
 from alluvium.delta.published.inline_vectors import IN_FILES, InlineVectors
 from alluvium.delta.published.published_files import PublishedFiles
 from alluvium.delta.refs import dependents, pinned
 from alluvium.delta.refs.dependents import Dependent
 from alluvium.paths import Place
 from alluvium.plan.versions import properties
+from alluvium.plan.versions.audit import Audit
 from alluvium.plan.versions.steps import Steps
 
 # Of data files and of the log, of published tables and of their candidates: what readers saw can be
@@ -81,39 +82,39 @@ class Publisher(PublishedFiles):
         self._own = {**(RETENTION if self.head is None else {}), **(own or {})}
         self._hold: bool | None = None
         self._candidate, self._target = source, target
-        self._app = marks.PUBLISHED + self.table_id
+        self._app = marks.PUBLISHED + self.source.table_id
 
-    @property
-    def is_foreign(self) -> bool:
-        """Whether the target has rows that no publish brought."""
-        return self.head is None and int(self._snapshot.numOfFiles()) > 0
+    def audit(self, tested: str | None = None, *, of_newest: bool = False) -> Audit:
+        """What the look at both tables tells of its version; nothing was written.
 
-    @property
-    def is_newest(self) -> bool:
-        """Whether it moves to the newest version that the source had when it was looked at."""
-        return self.version == int(self._newest.version())
-
-    def undid(self, version: int) -> bool | None:
-        """Whether the source was restored to a version before this one since; None for unknown."""
-        return is_undone(self.session, self._newest, version)
-
-    def may_show(self, version: int) -> bool:
-        """Whether it is known that no restore of the source undid this version."""
-        return self.undid(version) is False
-
-    def undid_meanwhile(self) -> bool:
-        """Whether `undid` is so of this version by now; it tells of what is there now."""
-        with self.active():
-            self._newest = log.newest_of(self.session, self._newest.deltaLog())
-        return not self.may_show(self.version)
-
-    def mistakes(self) -> list[str]:
-        """What stops the source from being published; nothing was written."""
-        source, target = (
-            metadata_action(one)["configuration"] for one in (self._source, self._snapshot)
+        tested: id of the table that was tested, where it is known.
+        of_newest: whether files are looked for of the newest version too. Nobody deletes those.
+        """
+        head, now = self.head, self.source
+        is_newest = now.version == self._newest.version
+        target = TableSnapshot(self.session, self._snapshot)
+        shown = target.properties if head else None
+        return Audit(
+            head.version if head else None,
+            is_newest,
+            is_other=tested not in (None, now.table_id),
+            is_behind=bool(head and head.version > now.version and self.is_of_source(head)),
+            is_held=self.is_held,
+            is_foreign=not head and target.files > 0,
+            undid=self.undid(now.version),
+            mistakes=list(properties.mistakes(now.properties, shown, self._candidate)),
+            missing=self.missing() if of_newest or not is_newest else (),
         )
-        shown = target if self.head is not None else None
-        return list(properties.mistakes(source, shown, self._candidate))
+
+    def undid(self, version: int, *, by_now: bool = False) -> bool | None:
+        """Whether the source was restored to a version before this one since; None for unknown.
+
+        by_now: looks again at the source; else it tells of what was there.
+        """
+        if by_now:
+            with self.active():
+                self._newest = self._newest.newest()
+        return self._newest.is_undone(version)
 
     def missing(self) -> list[str]:
         """Files and vectors that a publish would bring, and that are gone."""
@@ -169,10 +170,10 @@ class Publisher(PublishedFiles):
         )
 
     def _mend(self, note: Mapping[str, Any]) -> None:
-        """Put vectors that an earlier release left in the log into files."""
+        """Put vectors that others, or an earlier version, left in the log into files."""
         if self.head is None or self._changed is not None:  # there are none
             return
-        vectors = InlineVectors(self.session, self._snapshot)
+        vectors = InlineVectors(TableSnapshot(self.session, self._snapshot))
         if vectors.count:
             self._snapshot = vectors.mend(lambda base: _noted({**note, "base": base}))
             self._log = self._snapshot.deltaLog()
@@ -198,7 +199,7 @@ class Publisher(PublishedFiles):
         this = Dependent("published", self._target, log.qualified(self._log))
         if len(paths) > FEW or not dependents.is_noted(self.session, this, self._root):
             # Of a first publish, and where the register is lost.
-            folders = dependents.roots(self.session, self._source)
+            folders = dependents.roots(self.source)
         else:
             vectors = (file.deletionVector() for file in added)
             named = [one.pathOrInlineDv() for one in vectors if one and one.storageType() == "p"]
@@ -251,8 +252,8 @@ class Publisher(PublishedFiles):
         """Commit a step of a publish; the last one makes the source's version HEAD."""
         about = {**note, "base": self._compared}
         if is_last:
-            commit = self.commit_of(self.version)
-            about |= {"version": self.version, "root": self._root, "commit": commit}
+            commit = self.source.commit(self.source.version).id
+            about |= {"version": self.source.version, "root": self._root, "commit": commit}
             about |= {"hides": self._asked, "vectors": IN_FILES}
         self.set(committing.COMMIT_METADATA, _noted(about))
         first = self._marks() if is_last else ()
@@ -267,11 +268,11 @@ class Publisher(PublishedFiles):
 
     def _marks(self) -> Iterator[Any]:
         """The `txn` actions that make this version HEAD."""
-        numbers = {self._app: self.version}
+        numbers = {self._app: self.source.version}
         if self._hold is not None:
             numbers[marks.HOLD] = int(self._hold)
         # A table has one HEAD; a number cannot be taken away.
-        if self.head is not None and self.head.table_id != self.table_id:
+        if self.head is not None and self.head.table_id != self.source.table_id:
             numbers[marks.PUBLISHED + self.head.table_id] = -1
         for app, number in numbers.items():
             yield committing.set_transaction(self.session, app, number)
@@ -299,12 +300,12 @@ class Publisher(PublishedFiles):
 
     def _clustering(self) -> list[DeltaAction]:
         """What a DBA's CLUSTER BY on the published table becomes, where its columns go."""
-        schema = metadata_action(self._source)["schemaString"]
+        schema = log.metadata_action(self.source.delta)["schemaString"]
         return list(domains.without_lost_columns(self.session, self._snapshot, schema))
 
     def _metadata(self) -> DeltaAction | None:
         """What this version of the source asks for; None where it is as it should be."""
-        source, target = (metadata_action(one) for one in (self._source, self._snapshot))
+        source, target = (log.metadata_action(one) for one in (self.source.delta, self._snapshot))
         # Until the first publish it has what CREATE TABLE LIKE gave it.
         own = target["configuration"] if self.head is not None else {}
         wanted = {
@@ -330,4 +331,4 @@ def _coming(found: Steps) -> list[str]:
 
 def mistakes_of(session: SparkSession, source: str) -> list[str]:
     """What stops a table from being published, whatever is published."""
-    return list(properties.mistakes(properties_of(session, source), None, source))
+    return list(properties.mistakes(TableSnapshot.of(session, source).properties, None, source))

@@ -19,10 +19,9 @@ from alluvium.delta.files import footers
 from alluvium.delta.handles import DeltaFile, DeltaVector
 from alluvium.delta.internals import VECTORS_FEATURE
 from alluvium.delta.log import committing, log
-from alluvium.delta.log.commit_files import commit_id
 from alluvium.delta.log.committing import edited, fields
-from alluvium.delta.log.heads import Written, head_of, is_held, written
 from alluvium.delta.log.log import TableVersion
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.log.states import (
     FEW,
     TOMBSTONE,
@@ -39,6 +38,8 @@ from alluvium.delta.published.inline_vectors import IN_FILES, in_files
 from alluvium.engine import jvm
 from alluvium.names import among
 from alluvium.paths import Place
+from alluvium.plan.versions.batches import is_foreign, published_of
+from alluvium.plan.versions.commit import Commit
 from alluvium.plan.versions.steps import Entry, Move, Steps, steps
 
 
@@ -93,41 +94,26 @@ class PublishedFiles(jvm.SessionCopy):
     ) -> None:
         super().__init__(session)
         with self.active():
-            self._newest = self._source = log.snapshot_of(session, source)
-            if version is not None and version != self._source.version():
-                self._source = log.snapshot_at(session, self._source.deltaLog(), version)
+            self._newest = self.source = TableSnapshot.of(session, source)
+            if version is not None:
+                self.source = self._newest.at(version)
             self._snapshot = log.snapshot_of(session, target)
             self._log = self._snapshot.deltaLog()
         # Row numbers come from Parquet; a table without vectors shows none of them.
         feature = self._internal(VECTORS_FEATURE)
-        has_vectors = bool(self._source.protocol().isFeatureSupported(feature))
+        has_vectors = bool(self.source.delta.protocol().isFeatureSupported(feature))
         self.set("spark.databricks.delta.deletionVectors.useMetadataRowIndex", has_vectors)
-        self.head = head_of(self._snapshot)
+        shown = TableSnapshot(session, self._snapshot)
+        self.head, self.is_held = shown.head, shown.is_held
         self._again = again
         self._asked = hides
-        self._hides = hides and among(TOMBSTONE, self._source.metadata().schema().fieldNames())
+        self._hides = hides and among(TOMBSTONE, self.source.schema.names)
         # Version of the published table of which what differs is known.
-        self._compared = int(self._snapshot.version())
+        self._compared = shown.version
         self._known: dict[str, dict[str, Any]] = {"source": {}, "published": {}}
-        self.is_held = is_held(self._snapshot)
-        self._root = log.qualified(self._source.deltaLog())
+        self._root = self.source.folder
         # As vectors of its folder begin.
         self._below = f"{Place.of(self._root).uri.rstrip('/')}/"
-
-    @property
-    def version(self) -> int:
-        """Of the source."""
-        return int(self._source.version())
-
-    @property
-    def table_id(self) -> str:
-        """Of the source."""
-        return str(self._source.metadata().id())
-
-    @property
-    def numbers(self) -> tuple[str, dict[str, int]]:
-        """Of the source: see `log.numbers`."""
-        return log.numbers(self._source)
 
     @property
     def shown(self) -> int:
@@ -137,13 +123,12 @@ class PublishedFiles(jvm.SessionCopy):
     def is_of_source(self, head: TableVersion) -> bool:
         """Whether a version that is published is one of the source's log: it may have another id
         since the table was replaced."""
-        if head.table_id == self.table_id:
+        if head.table_id == self.source.table_id:
             return True
         try:
-            there = log.snapshot_at(self.session, self._source.deltaLog(), head.version)
+            return self.source.at(head.version).table_id == head.table_id
         except (Py4JJavaError, PySparkException):  # the log has that version no more
             return False
-        return str(there.metadata().id()) == head.table_id
 
     # What differs ---------------------------------------------------------------------------
 
@@ -178,23 +163,22 @@ class PublishedFiles(jvm.SessionCopy):
         published one.
         """
         head = self.head
-        if self._again is not None or head is None or head.table_id != self.table_id:
+        if self._again is not None or head is None or head.table_id != self.source.table_id:
             return None
         if self._is_turned:
             return None
-        number = self.version - head.version
+        number = self.source.version - head.version
         if not 0 <= number <= FEW or not self._is_ours():
             return None
         found = _Changed()
-        commits = islice(log.commits_of(self.session, self._source), number)
+        since = self.source.commits(head.version, oldest_first=True)
         # In their order: what came and went again came first.
-        for lines in reversed(list(commits)):
-            if lines is None:
+        for commit in since:
+            if commit.is_gone:
                 return None
-            read = list(map(json.loads, lines))
             removed, added = (
-                {self._absolute(one[kind]["path"]): one[kind] for one in read if kind in one}
-                for kind in ("remove", "add")
+                {self._absolute(file["path"]): file for file in files}
+                for files in (commit.removed, commit.added)
             )
             found.written |= {path: file["path"] for path, file in (removed | added).items()}
             found.fresh |= added.keys()
@@ -211,8 +195,7 @@ class PublishedFiles(jvm.SessionCopy):
 
         Then files that stay hide other rows than before.
         """
-        notes = (one.note for one in self.commits())
-        last = next((note for note in notes if "version" in note), {})
+        last = next(filter(None, map(published_of, self.commits())), {})
         return bool(last.get("hides", self._asked) != self._asked)
 
     def _absolute(self, path: str) -> str:
@@ -224,7 +207,7 @@ class PublishedFiles(jvm.SessionCopy):
         for path, file in files.items():
             vector = file.get("deletionVector")
             if vector is not None:
-                vector = absolute_vector(self.session, self._source.deltaLog(), vector)
+                vector = absolute_vector(self.session, self.source.delta.deltaLog(), vector)
             found[path] = self._name(vector)
         return found
 
@@ -247,8 +230,9 @@ class PublishedFiles(jvm.SessionCopy):
         newest one says that no vector stands in the log.
         """
         commits = islice(self.commits(), FEW)
-        for version, (note, is_foreign) in zip(range(self.shown, -1, -1), commits, strict=False):
-            if is_foreign or (note and note.get("base") != version - 1):
+        for commit in commits:
+            note = commit.note(marks.PUBLISH_NOTE) or {}
+            if is_foreign(commit) or (note and note.get("base") != commit.version - 1):
                 return False
             if "version" in note:
                 # Elsewhere since, the source has its files under other names.
@@ -256,24 +240,18 @@ class PublishedFiles(jvm.SessionCopy):
                 return bool(here and note.get("vectors") == IN_FILES and self.has_head(note))
         return False
 
-    def commits(self) -> Iterator[Written]:
-        """The commits of the published table, newest first, that its log still has."""
-        return written(self.session, self._snapshot)
-
-    def commit_of(self, version: int) -> str | None:
-        """What tells a commit of the source from another one that has its number later.
-
-        None where the log does not have it. After a backup numbers are given twice.
-        """
-        return commit_id(self.session, self._source.deltaLog(), version)
+    def commits(self) -> Iterator[Commit]:
+        """The commits of the published table, newest first."""
+        return log.commits_of(self.session, self._snapshot)
 
     def has_head(self, note: Mapping[str, Any]) -> bool | None:
         """Whether the source has the version that a publish noted, by its commit too.
 
         None where a cleanup of its log took that commit.
         """
-        commit = self.commit_of(int(note["version"]))
-        if commit is None and note["version"] <= int(self._newest.version()):
+        # After a backup numbers are given twice.
+        commit = self.source.commit(int(note["version"])).id
+        if commit is None and note["version"] <= self._newest.version:
             return None
         return commit is not None and commit == note.get("commit")
 
@@ -282,7 +260,7 @@ class PublishedFiles(jvm.SessionCopy):
 
         paths: those that are asked for, where they are few.
         """
-        files = self._source.allFiles()
+        files = self.source.delta.allFiles()
         changed = self._changed
         if changed is not None and changed.written.keys() >= set(paths) and 0 < len(paths) <= FEW:
             names = (changed.written[path] for path in paths)
@@ -331,7 +309,7 @@ class PublishedFiles(jvm.SessionCopy):
             transaction = committing.transaction(self.session, self._snapshot)
             shown = {file.path(): file.deletionVector() for file in replaced}
             for path, vector in tombstones.hidden(
-                self, self._source, transaction, list(found.values()), shown
+                self, self.source.delta, transaction, list(found.values()), shown
             ):
                 file = found.pop(path)
                 if vector is not None:

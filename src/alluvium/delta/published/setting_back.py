@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from alluvium import marks
-from alluvium.delta.handles import DeltaAction, DeltaSnapshot
+from alluvium.delta.handles import DeltaAction
 from alluvium.delta.internals import RESTORE
 from alluvium.delta.log import committing, domains, log
 from alluvium.delta.log.committing import edited
-from alluvium.delta.log.states import add_files, metadata_action
+from alluvium.delta.log.snapshots import TableSnapshot
+from alluvium.delta.log.states import add_files
 from alluvium.delta.refs import pinned
 from alluvium.engine import jvm
 from alluvium.plan.versions.mapped import renames_or_drops, tells_changes
@@ -30,12 +30,12 @@ class SettingBack(jvm.SessionCopy):
     read. Here it goes back in the same commit, so the next run reads it again.
 
     Args:
-        now, then: Delta's snapshots of both versions. The commit follows `now`, or there is none.
+        now, then: both versions. The commit follows `now`, or there is none.
     """
 
-    def __init__(self, session: SparkSession, now: DeltaSnapshot, then: DeltaSnapshot) -> None:
-        super().__init__(session)
-        self._now, self._then, self._log = now, then, now.deltaLog()
+    def __init__(self, now: TableSnapshot, then: TableSnapshot) -> None:
+        super().__init__(now.session)
+        self._now, self._then, self._log = now, then, now.delta.deltaLog()
 
     @cached_property
     def goes(self) -> list[Any]:
@@ -53,7 +53,7 @@ class SettingBack(jvm.SessionCopy):
 
     def mistakes(self) -> list[str]:
         """Why the table cannot go back to that version; empty where it can."""
-        now, then = (metadata_action(one)["configuration"] for one in (self._now, self._then))
+        now, then = self._now.properties, self._then.properties
         before, after = (one.get(MAPPING, "none") for one in (then, now))
         found = []
         if before != after:
@@ -62,7 +62,9 @@ class SettingBack(jvm.SessionCopy):
             found.append("its property delta.appendOnly is true")
         if "true" in (one.get("delta.enableRowTracking") for one in (now, then)):
             found.append("it tracks rows (delta.enableRowTracking), which would get other ids")
-        schemas = (metadata_action(one)["schemaString"] for one in (self._now, self._then))
+        schemas = (
+            log.metadata_action(one.delta)["schemaString"] for one in (self._now, self._then)
+        )
         if tells_changes(now) and renames_or_drops(*schemas) and (self.goes or self.comes):
             found.append(
                 "it has a change data feed, and columns were renamed or added since, which Delta"
@@ -94,7 +96,7 @@ class SettingBack(jvm.SessionCopy):
         progress = {**self._progress(), **(marked or {})}
         self.set(committing.COMMIT_METADATA, message)
         with self.active():
-            transaction = committing.transaction(self.session, self._now)
+            transaction = committing.transaction(self.session, self._now.delta)
             # Not a blind append, which others would let come between.
             transaction.readWholeTable()
             if metadata is not None:
@@ -105,13 +107,13 @@ class SettingBack(jvm.SessionCopy):
                 *(file.removeWithTimestamp(now, True) for file in goes),
                 *(edited(self.session, file, dataChange=True) for file in comes),
             ]
-            version = self._jvm.scala.Option.apply(int(self._then.version()))
+            version = self._jvm.scala.Option.apply(self._then.version)
             restore = self._internal(RESTORE)(version, self._none)
             return committing.commit_next(self, transaction, actions, restore)
 
     @cached_property
     def _domains(self) -> list[DeltaAction]:
-        return list(domains.restored(self.session, self._then, self._now))
+        return list(domains.restored(self.session, self._then.delta, self._now.delta))
 
     def _metadata(self) -> DeltaAction | None:
         """That of the earlier version; None where it is the same.
@@ -119,7 +121,7 @@ class SettingBack(jvm.SessionCopy):
         How the table is kept, its retention for one, stays as it is now. So do the numbers that
         identities gave last.
         """
-        now, then = (metadata_action(one) for one in (self._now, self._then))
+        now, then = (log.metadata_action(one.delta) for one in (self._now, self._then))
         properties = restored(then["configuration"], now["configuration"])
         schema = identities_on(then["schemaString"], now["schemaString"])
         wanted = {**then, "configuration": properties, "schemaString": schema}
@@ -127,21 +129,21 @@ class SettingBack(jvm.SessionCopy):
             return None
         return committing.action(self.session, "metaData", wanted)
 
-    def _but(self, one: DeltaSnapshot, other: DeltaSnapshot) -> list[Any]:
+    def _but(self, one: TableSnapshot, other: TableSnapshot) -> list[Any]:
         """The files of one version that the other has not, or has with another vector.
 
         Whole actions, as the table's own log writes them: to ask `steps`, and for the actions then,
         would be two more looks at both versions.
         """
-        frames = (DataFrame(state.allFiles().toDF(), self.session) for state in (one, other))
+        frames = (DataFrame(state.delta.allFiles().toDF(), self.session) for state in (one, other))
         named, others = (frame.withColumn("__vector", _vector()) for frame in frames)
         left = named.join(others, ["path", "__vector"], "left_anti")
         with self.active():
-            return list(add_files(self.session, left, one).collectAsList())
+            return list(add_files(self.session, left, one.delta).collectAsList())
 
     def _progress(self) -> dict[str, int]:
         """The `txn` actions that are not as they were; -1 for one that was not there."""
-        (_, now), (_, then) = map(log.numbers, (self._now, self._then))
+        (_, now), (_, then) = self._now.numbers, self._then.numbers
         return {
             app: then.get(app, -1)
             for app in now
@@ -152,14 +154,3 @@ class SettingBack(jvm.SessionCopy):
 
 def _vector() -> Column:
     return F.coalesce(F.to_json(F.col("deletionVector")), F.lit(""))
-
-
-def touched(lines: list[str]) -> set[str]:
-    """The paths of the files that a commit adds, or gives another deletion vector."""
-    actions = [json.loads(line) for line in lines]
-    added = {one["add"]["path"] for one in actions if "add" in one}
-    # A commit that takes nothing and changes no row gives files new tags or statistics.
-    is_label = not any("remove" in one for one in actions) and not any(
-        one["add"].get("dataChange", True) for one in actions if "add" in one
-    )
-    return set() if is_label else added

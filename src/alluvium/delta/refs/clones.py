@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import uuid4
 
 from py4j.protocol import Py4JError
@@ -12,15 +13,17 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import marks
-from alluvium.delta.log import committing, log
-from alluvium.delta.log.commit_files import commit_id
-from alluvium.delta.log.states import State
+from alluvium.delta.log import committing
+from alluvium.delta.log.snapshots import TableSnapshot
+from alluvium.delta.log.states import VersionState
 from alluvium.delta.refs import cloning, dependents, pinned, unregistered
 from alluvium.delta.refs.dependents import Dependent
 from alluvium.delta.refs.refs import Ref, ref_in
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
 from alluvium.names import literal
+from alluvium.plan.planned import Planned
+from alluvium.wording import needs
 
 # A version is older than the table's retention, and its files are there all the same.
 _ANY_AGE = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
@@ -38,10 +41,12 @@ class Made:
 
     Attributes:
         files: that it shows.
+        has_begun: whether its log has the `txn` actions that it begins with.
     """
 
     ref: Ref
     files: int
+    has_begun: bool = False
 
 
 class Making(jvm.SessionCopy):
@@ -58,7 +63,6 @@ class Making(jvm.SessionCopy):
         folder: of the table that it is of.
         version: of that table.
         is_committed, is_registered: whether its log and its entry in the catalog are there.
-        has_begun: whether its log has the `txn` actions that it begins with.
 
     Raises:
         ValueError: the table has another id by now. A version of the same number has other rows.
@@ -76,18 +80,17 @@ class Making(jvm.SessionCopy):
         table_id: str | None = None,
     ) -> None:
         super().__init__(session)
-        self._snapshot = log.snapshot_of(session, table, version)
-        of = self._snapshot.deltaLog()
+        self._snapshot = snapshot = TableSnapshot.of(session, table, version)
+        of = snapshot.delta.deltaLog()
         if table_id not in (None, str(of.unsafeVolatileSnapshot().metadata().id())):
             raise ValueError(f"{table} was made again meanwhile, so nothing was done")
-        self.folder = log.qualified(of)
+        self.folder, self.version = snapshot.folder, snapshot.version
         author = str(session.sparkContext.sparkUser())
-        self.version = int(self._snapshot.version())
         self._table, self._began = table, began
         self._properties = {_LOG_LIVES: _FOREVER} if kind == "branch" else {}
-        commit = commit_id(session, of, self.version)
+        commit = snapshot.commit(self.version).id
         self._ref = Ref(kind, name, "", table, self.version, message, author, None, commit)
-        self.is_committed = self.is_registered = self.has_begun = False
+        self.is_committed = self.is_registered = self._has_begun = False
 
     def is_in(self, there: Ref) -> bool:
         """Whether a table is just this one, and nobody has written to it.
@@ -98,8 +101,8 @@ class Making(jvm.SessionCopy):
         if mine != there:
             return False
         try:
-            made = State(self.session, dependents.relation(there.location), hides=False)
-            of = State(self.session, self._table, self.version, hides=False)
+            made = VersionState(self.session, dependents.relation(there.location), hides=False)
+            of = VersionState(self.session, self._table, self.version, hides=False)
         except ValueError:  # of what a kill left of a log there is no version
             return False
         is_same = made.version == 0 and made.schema == of.schema
@@ -109,7 +112,7 @@ class Making(jvm.SessionCopy):
         """Enter what a kill left into the catalog; the number of its files."""
         unregistered.enter(self.session, table, location)
         self.is_registered = True
-        return int(self._snapshot.numOfFiles())
+        return self._snapshot.files
 
     def clone(self, location: str, table: str | None = None) -> int:
         """Make it, with a note of what it is; the number of its files.
@@ -119,20 +122,20 @@ class Making(jvm.SessionCopy):
         said = ("kind", "name", "message", "author", "table", "version", "commit")
         note = {name: getattr(self._ref, name) for name in said}
         self.set(committing.COMMIT_METADATA, json.dumps({marks.REF_NOTE: note}))
-        if cloning.is_plain(self._snapshot):
+        if cloning.is_plain(self._snapshot.delta):
             table_id = str(uuid4())
             began = self._began
-            numbers = {} if began is None else began(*log.numbers(self._snapshot), table_id)
+            numbers = {} if began is None else began(*self._snapshot.numbers, table_id)
             files = cloning.clone(
                 self,
-                self._snapshot,
+                self._snapshot.delta,
                 self._table,
                 location,
                 table_id,
                 numbers,
                 self._properties,
             )
-            self.is_committed = self.has_begun = True
+            self.is_committed = self._has_begun = True
             if table is not None:
                 unregistered.register(self.session, table, location, managed=True)
                 self.is_registered = True
@@ -152,59 +155,58 @@ class Making(jvm.SessionCopy):
         if table is not None:
             self.is_registered = True
             unregistered.manage(self.session, table)
-        return int(self._snapshot.numOfFiles())
+        return self._snapshot.files
+
+    def planned(
+        self, location: str, clone: Callable[[], int], undo: Callable[[], None]
+    ) -> Planned[Made]:
+        """See that every file is there.
+
+        location: the folder that it is going to have.
+        """
+        old = pinned.old_files(self._snapshot)
+        self._check_there(old, "")
+        would = Made(replace(self._ref, location=location), self._snapshot.files)
+        return Planned(would, partial(self.make, would.ref, old, clone, undo))
 
     def make(
-        self, location: str, clone: Callable[[], int], undo: Callable[[], None], dry_run: bool
+        self, ref: Ref, old: list[str], clone: Callable[[], int], undo: Callable[[], None]
     ) -> Made:
-        """Note the dependent, clone, and see that every file is there; else undo it all.
-
-        Args:
-            location: the folder that it is going to have.
-        """
-        old = pinned.old_files(self.session, self._snapshot)
-        self._check_there(old, "")
-        ref = replace(self._ref, location=location)
-        if dry_run:
-            return Made(ref, int(self._snapshot.numOfFiles()))
-        dependent = Dependent(self._ref.kind, self._ref.name, location)
-        folders = dependents.roots(self.session, self._snapshot)
+        """Note the dependent, clone, and see that every file is still there; else undo it all."""
+        location = ref.location
+        dependent = Dependent(ref.kind, ref.name, location)
+        folders = dependents.roots(self._snapshot)
         dependents.note(self.session, dependent, folders)
+        is_ours = False
         try:
             files = clone()
+            is_ours = True
+            if old and (going_on := dependents.vacuums(self.session, folders)):
+                raise ValueError(
+                    f"a vacuum goes on that may delete files of version {ref.version:,} of"
+                    f" {ref.table} ({going_on[0]}). Nothing was left behind. Accepted: again when"
+                    " it has ended; to delete that file if it was killed"
+                )
+            self._check_there(old, " Nothing was left behind.")
         except (PySparkException, Py4JError, ValueError):
             # Else what is there somebody else has made meanwhile.
             first = dependents.first_commit(location)
-            if self.is_committed or not Files(self.session).is_there(first):
+            if is_ours or self.is_committed or not Files(self.session).is_there(first):
                 undo()
                 dependents.forget(self.session, dependent, folders)
             raise
-        try:
-            if old:
-                going_on = dependents.vacuums(self.session, folders)
-                if going_on:
-                    raise ValueError(
-                        f"a vacuum goes on that may delete files of version {self._ref.version:,}"
-                        f" of {self._ref.table} ({going_on[0]}). Nothing was left behind. Accepted:"
-                        " again when it has ended; to delete that file if it was killed"
-                    )
-                self._check_there(old, " Nothing was left behind.")
-        except ValueError:
-            undo()
-            dependents.forget(self.session, dependent, folders)
-            raise
-        return Made(ref, files)
+        return Made(ref, files, self._has_begun)
 
     def _check_there(self, old: list[str], then: str) -> None:
-        gone = pinned.lost(self.session, self._snapshot, old)
+        gone = pinned.lost(self._snapshot, old)
         if gone:
             raise ValueError(
-                f"version {self._ref.version:,} of {self._ref.table} {pinned.needs(gone)}.{then}"
+                f"version {self._ref.version:,} of {self._ref.table} {needs(gone)}.{then}"
                 " Accepted: a newer version"
             )
 
 
-def drop(session: SparkSession, one: Ref, *of: str, table: str | None = None) -> None:
+def drop(session: SparkSession, one: Ref, *of: str, table: str | None = None) -> Ref:
     """Delete the folder of a tag, or of a table of a branch, and its entries in registers.
 
     The first commit says whose the folder is. It goes last, so that what a kill leaves is known.
@@ -218,9 +220,9 @@ def drop(session: SparkSession, one: Ref, *of: str, table: str | None = None) ->
     """
     if ref_in(session, one.location) not in (one, None):
         raise ValueError(f"{one.kind} {one.name} was made again meanwhile, so nothing was done")
-    snapshot = log.snapshot_of(session, dependents.relation(one.location))
+    newest = TableSnapshot.of(session, dependents.relation(one.location))
     # A table that was compacted or rewritten names files of its source as removed ones alone.
-    folders = dependents.roots(session, snapshot, has_removed=True)
+    folders = dependents.roots(newest, has_removed=True)
     if table is not None:
         # Out of the catalog first: nobody is to find a table without files.
         unregistered.unregister(session, table)
@@ -233,3 +235,4 @@ def drop(session: SparkSession, one: Ref, *of: str, table: str | None = None) ->
                 files.delete(path)
     files.delete(one.location)
     dependents.forget(session, Dependent(one.kind, one.name, one.location), [*of, *folders])
+    return one

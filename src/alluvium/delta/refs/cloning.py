@@ -12,7 +12,7 @@ from typing import Any
 from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.internals import CLONE, DELTA_LOG, DOMAIN_METADATA
 from alluvium.delta.log import committing, log
-from alluvium.delta.log.states import absolute_files, add_files, elsewhere, metadata_action
+from alluvium.delta.log.states import absolute_files, add_files, elsewhere
 from alluvium.delta.refs.needed_files import forget
 from alluvium.engine import jvm
 from alluvium.plan.versions.mapped import tells_changes
@@ -43,7 +43,7 @@ def is_plain(snapshot: DeltaSnapshot) -> bool:
     """Whether `clone` can be used of a version."""
     names = str(snapshot.protocol().readerAndWriterFeatureNames().mkString(" ")).split()
     # Delta lets no plain commit bring columns with ids into a table that tells its changes.
-    has_both = tells_changes(metadata_action(snapshot)["configuration"])
+    has_both = tells_changes(log.metadata_action(snapshot)["configuration"])
     return _PLAIN.issuperset(names) and not has_both
 
 
@@ -77,8 +77,8 @@ def clone(
         Delta's concurrency exceptions (delta.exceptions): somebody else made one meanwhile.
     """
     session, java = copy.session, jvm.of(copy.session)
-    # Nothing below may ask `log`, which makes another session the thread's: without the settings of
-    # `copy` the commit would note nothing.
+    # Nothing below may look up a table, which makes another session the thread's: without the
+    # settings of `copy` the commit would note nothing.
     with copy.active():
         # What lay there before may be kept.
         forget(session, location)
@@ -89,7 +89,7 @@ def clone(
         if int(transaction.readVersion()) >= 0:
             raise ValueError(f"{location} holds a table already; accepted: another name")
         transaction.readWholeTable()
-        metadata = {**metadata_action(snapshot), "id": table_id, "name": None}
+        metadata = {**log.metadata_action(snapshot), "id": table_id, "name": None}
         metadata["description"] = None
         metadata["configuration"] = {**_kept(metadata["configuration"]), **properties}
         transaction.updateMetadata(committing.action(session, "metaData", metadata), True)

@@ -22,8 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta.files import paths
-from alluvium.delta.handles import DeltaSnapshot
-from alluvium.delta.log import log
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.refs import named_files
 from alluvium.engine import causes
 from alluvium.engine.files import Files
@@ -178,17 +177,15 @@ def vacuums(session: SparkSession, folders: Iterable[str]) -> list[str]:
 # What dependents need ----------------------------------------------------------------------------
 
 
-def roots(
-    session: SparkSession, snapshot: DeltaSnapshot, *, has_removed: bool = False
-) -> list[str]:
+def roots(snapshot: TableSnapshot, *, has_removed: bool = False) -> list[str]:
     """The folders of tables that files and vectors of a version lie in: its own, then others.
 
     has_removed: whether files count too that the version's log still tells to be removed.
     """
-    own = log.qualified(snapshot.deltaLog())
-    files = _named(session, snapshot.allFiles())
+    session, own = snapshot.session, snapshot.folder
+    files = _named(session, snapshot.delta.allFiles())
     if has_removed:
-        files = files.union(_named(session, snapshot.tombstones()))
+        files = files.union(_named(session, snapshot.delta.tombstones()))
     return [own, *roots_of(session, files.toArrow()["folder"].unique().to_pylist(), own)]
 
 
@@ -226,8 +223,8 @@ def needed(session: SparkSession, dependent: Dependent, folder: str) -> pa.Chunk
         ValueError: its log cannot be read.
     """
     try:
-        snapshot = log.snapshot_of(session, dependent.table)
-        return named_files.inside(named_files.needed(session, snapshot), folder)
+        newest = TableSnapshot.of(session, dependent.table)
+        return named_files.inside(named_files.needed(newest), folder)
     except (PySparkException, Py4JError) as error:
         raise ValueError(
             f"{dependent} in {dependent.location} cannot be read, so it is not known what it needs:"

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql import SparkSession
-
 from alluvium import marks
-from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.log import log
-from alluvium.plan.versions.commit import commit_info, noted
+from alluvium.delta.log.snapshots import TableSnapshot
 
 
 def app_of(first_id: str, table_id: str) -> str:
@@ -36,22 +33,20 @@ def merged_last(state: tuple[str, Mapping[str, int]], first_id: str) -> int | No
     return found if found >= 0 else None  # a restore may have taken it back
 
 
-def snapshots(session: SparkSession, newest: DeltaSnapshot) -> list[DeltaSnapshot]:
+def snapshots(newest: TableSnapshot) -> list[TableSnapshot]:
     """The versions of a branch's table that a later merge of it reads; none of any other table.
 
     The first one names what the other table had when the branch began. A full refresh of that
     table makes a merge begin there again, also where the branch was merged before.
     """
-    if not any(app.startswith(marks.BRANCH) for app in log.numbers(newest)[1]):
+    if not any(app.startswith(marks.BRANCH) for app in newest.numbers[1]):
         return []
-    table_log = newest.deltaLog()
-    lines = log.commit_if_there(session, table_log, 0)
-    if lines is None:  # it cannot be merged any more
+    commit = newest.commit(0)
+    if commit.is_gone:  # it cannot be merged any more
         return []
-    first = log.snapshot_at(session, table_log, 0)
-    note = noted(commit_info(str(lines.head())), marks.REF_NOTE) or {}
-    origin, merged = str(note.get("table")), None
-    if session.catalog.tableExists(origin):
-        merged = merged_last(log.state(session, origin), str(first.metadata().id()))
-    found = [first] if merged is None else [first, log.snapshot_at(session, table_log, merged)]
-    return [one for one in found if one.version() != newest.version()]
+    first, merged = newest.at(0), None
+    origin = str((commit.note(marks.REF_NOTE) or {}).get("table"))
+    if newest.session.catalog.tableExists(origin):
+        merged = merged_last(log.state(newest.session, origin), first.table_id)
+    found = [first] if merged is None else [first, newest.at(merged)]
+    return [one for one in found if one.version != newest.version]

@@ -9,11 +9,10 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from alluvium.delta.files import paths
-from alluvium.delta.handles import DeltaSnapshot
-from alluvium.delta.log import log
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.refs import merge_bases
 from alluvium.paths import Place
 
@@ -21,7 +20,7 @@ from alluvium.paths import Place
 _VECTOR = ("deletionVector.storageType as kind", "deletionVector.pathOrInlineDv as place")
 
 
-def named(session: SparkSession, snapshot: DeltaSnapshot) -> pa.Table:
+def named(snapshot: TableSnapshot) -> pa.Table:
     """The data files of a version, and those that were removed within retention.
 
     Returns:
@@ -34,18 +33,19 @@ def named(session: SparkSession, snapshot: DeltaSnapshot) -> pa.Table:
             in the log.
         is_inline: whether it stands there.
     """
-    live = DataFrame(snapshot.allFiles().toDF(), session).selectExpr(
+    session, delta = snapshot.session, snapshot.delta
+    live = DataFrame(delta.allFiles().toDF(), session).selectExpr(
         "true as is_live",
         "path",
         "size as bytes",
         "bigint(get_json_object(stats, '$.numRecords')) as rows",
         *_VECTOR,
     )
-    gone = DataFrame(snapshot.tombstones().toDF(), session).selectExpr(
+    gone = DataFrame(delta.tombstones().toDF(), session).selectExpr(
         "false as is_live", "path", "bigint(null) as bytes", "bigint(null) as rows", *_VECTOR
     )
     found = live.unionAll(gone).toArrow()
-    root = Place.of(log.qualified(snapshot.deltaLog()))
+    root = Place.of(snapshot.folder)
     files = [Place.of_uri(path, root) for path in found["path"].to_pylist()]
     written = zip(found["kind"].to_pylist(), found["place"].to_pylist(), strict=True)
     vectors = [paths.vector_file(kind, place, root) for kind, place in written]
@@ -60,20 +60,20 @@ def named(session: SparkSession, snapshot: DeltaSnapshot) -> pa.Table:
     )
 
 
-def needed(session: SparkSession, snapshot: DeltaSnapshot) -> pa.ChunkedArray:
+def needed(newest: TableSnapshot) -> pa.ChunkedArray:
     """The files and vectors that `named` tells of the newest version, as `plain`.
 
     Those too that a later merge reads, where the table is one of a branch.
     """
-    return joined([needed_of(named(session, snapshot)), for_merges(session, snapshot)])
+    return joined([needed_of(named(newest)), for_merges(newest)])
 
 
-def for_merges(session: SparkSession, snapshot: DeltaSnapshot) -> pa.ChunkedArray:
+def for_merges(newest: TableSnapshot) -> pa.ChunkedArray:
     """The files and vectors that a later merge of a branch's table reads, as `plain`.
 
-    snapshot: the newest version of any table.
+    newest: of any table.
     """
-    found = [named(session, one) for one in merge_bases.snapshots(session, snapshot)]
+    found = map(named, merge_bases.snapshots(newest))
     return joined([needed_of(one.filter(one["is_live"])) for one in found])
 
 

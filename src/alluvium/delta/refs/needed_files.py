@@ -25,6 +25,7 @@ from alluvium.delta.files import footers, paths
 from alluvium.delta.handles import DeltaFile
 from alluvium.delta.internals import DELTA_LOG, STORED_BITMAP, VECTOR_STORE
 from alluvium.delta.log import log
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.refs import dependents, named_files
 from alluvium.engine import jvm, many_files
 from alluvium.engine.files import Files
@@ -47,14 +48,15 @@ class NeededFiles(jvm.SessionCopy):
         super().__init__(session)
         with self.active():
             forget(session, place)
-            self.snapshot = log.snapshot_of(session, dependents.relation(place), version)
-            self._log = self.snapshot.deltaLog()
-        self.root = log.qualified(self._log)
+            self.snapshot = TableSnapshot.of(session, dependents.relation(place), version)
+        self._delta = self.snapshot.delta
+        self._log = self._delta.deltaLog()
+        self.root = self.snapshot.folder
         self._store = Files(session)
 
     @property
     def version(self) -> int:
-        return int(self.snapshot.version())
+        return self.snapshot.version
 
     @property
     def count(self) -> int:
@@ -71,7 +73,7 @@ class NeededFiles(jvm.SessionCopy):
     def _named(self) -> pa.Table:
         """As `named_files.named`."""
         with self.active():
-            return named_files.named(self.session, self.snapshot)
+            return named_files.named(self.snapshot)
 
     @cached_property
     def _live(self) -> pa.Table:
@@ -92,7 +94,7 @@ class NeededFiles(jvm.SessionCopy):
         Those too that a later merge reads, where the table is one of a branch.
         """
         with self.active():
-            merged = named_files.for_merges(self.session, self.snapshot)
+            merged = named_files.for_merges(self.snapshot)
         return named_files.joined([named_files.needed_of(self._named), merged])
 
     def outside(self) -> list[str]:
@@ -144,7 +146,7 @@ class NeededFiles(jvm.SessionCopy):
             return
         chosen = self._functions.expr("deletionVector is not null")
         with self.active():
-            files = list(self.snapshot.allFiles().filter(chosen).collectAsList())
+            files = list(self._delta.allFiles().filter(chosen).collectAsList())
         bitmaps = self._internal(STORED_BITMAP)
         store = self._internal(VECTOR_STORE).createInstance(self._log.newDeltaHadoopConf())
         place = self._log.dataPath()
@@ -177,20 +179,20 @@ class NeededFiles(jvm.SessionCopy):
         Reads the rows of `sample` files, or of all.
         """
         table = dependents.relation(self.root)
-        schema = log.schema_of(self.snapshot)
+        schema = self.snapshot.schema
         bounded = set(log.bounded_columns(self.session, table))
         fields = [one for one in schema.fields if one.name in bounded and _is_plain(one)]
         files = list(self._sampled(sample))
         if not fields or not files:
             return [], len(files)
-        rows = log.row_counts(self.session, self.snapshot)
+        rows = log.row_counts(self.session, self._delta)
         selected = [self._functions.expr("path as __path"), rows.alias("__rows")]
         for place, field in enumerate(fields):
-            known = log.statistics(self.session, self.snapshot, field, rows)
+            known = log.statistics(self.session, self._delta, field, rows)
             selected += [value.alias(f"__{name}{place}") for name, value in known.items()]
         with self.active():
-            stats = DataFrame(self.snapshot.withStats().select(self._seq(selected)), self.session)
-            scan = self._log.createDataFrame(self.snapshot, self._seq(files), False, self._none)
+            stats = DataFrame(self._delta.withStats().select(self._seq(selected)), self.session)
+            scan = self._log.createDataFrame(self._delta, self._seq(files), False, self._none)
         path = F.col("__path")
         whole = F.concat(F.lit(f"{Place.of(self.root).uri}/"), path)
         plain = paths.plain(F.when(paths.is_absolute(path), path).otherwise(whole))
@@ -223,7 +225,7 @@ class NeededFiles(jvm.SessionCopy):
 
     def _sampled(self, sample: int | None) -> Iterable[Any]:
         """The data files, or some of them, the same ones each time."""
-        files = self.snapshot.allFiles()
+        files = self._delta.allFiles()
         with self.active():
             if sample is not None:
                 order = self._functions.expr("xxhash64(path)")

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from itertools import islice
 from typing import Any
 from uuid import uuid4
 
@@ -16,8 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta.files.paths import plain, vector_file
-from alluvium.delta.handles import DeltaLog, DeltaSnapshot
+from alluvium.delta.handles import DeltaLog
 from alluvium.delta.log import log
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.log.states import FEW
 from alluvium.delta.refs import dependents, named_files
 from alluvium.delta.refs.dependents import Dependent
@@ -83,11 +83,11 @@ def _old(session: SparkSession, table: str, folder: str, others: Iterable[Depend
         needed = [dependents.needed(session, one, folder) for one in (known | found).values()]
         if found.keys() == {one.location for one in dependents.living(session, folder)}:
             break
-    snapshot = log.snapshot_of(session, table)
-    needed.append(named_files.needed(session, snapshot))
+    newest = TableSnapshot.of(session, table)
+    needed.append(named_files.needed(newest))
     chunks = [chunk for one in needed for chunk in one.chunks]
     is_needed = pc.is_in(listed["path"], pa.chunked_array(chunks, pa.string()))
-    is_old = pc.less(listed["modified"], int(snapshot.minFileRetentionTimestamp()))
+    is_old = pc.less(listed["modified"], int(newest.delta.minFileRetentionTimestamp()))
     return listed.filter(pc.and_(is_old, pc.invert(is_needed)))
 
 
@@ -147,30 +147,25 @@ def clones(session: SparkSession, folder: str, tables: Sequence[Dependent]) -> l
     return found
 
 
-def old_files(session: SparkSession, snapshot: DeltaSnapshot) -> list[str]:
+def old_files(snapshot: TableSnapshot) -> list[str]:
     """Files and deletion vectors of a version that the newest one of its table does not name.
 
     Those that it names are there, and nothing deletes them. Told by the commits since, which is
     quicker than by two states: with what came and went since.
     """
-    newest = log.newest_of(session, snapshot.deltaLog())
-    number = int(newest.version()) - int(snapshot.version())
-    if number > FEW:
-        return _exactly(session, snapshot)
-    removed = set[_Name]()
-    for lines in islice(log.commits_of(session, newest), number):
-        if lines is None:
-            return _exactly(session, snapshot)
-        files = (json.loads(line).get("remove") for line in lines)
-        removed |= {_name(file) for file in files if file}
-    return _absolute(snapshot, removed)
+    newest, version = snapshot.newest(), snapshot.version
+    is_far = newest.version - version > FEW
+    since = [] if is_far else list(newest.commits(version))
+    if is_far or any(commit.is_gone for commit in since):
+        return _exactly(snapshot)
+    return _absolute(snapshot, {_name(file) for commit in since for file in commit.removed})
 
 
-def lost(session: SparkSession, snapshot: DeltaSnapshot, old: Sequence[str]) -> list[str]:
+def lost(snapshot: TableSnapshot, old: Sequence[str]) -> list[str]:
     """Those files that a version needs, and that are gone; old: its `old_files`."""
-    if not gone(session, old):
+    if not gone(snapshot.session, old):
         return []
-    return gone(session, _exactly(session, snapshot))
+    return gone(snapshot.session, _exactly(snapshot))
 
 
 def endangered(
@@ -187,19 +182,14 @@ def endangered(
     return None
 
 
-def needs(lost: Sequence[str]) -> str:
-    """What a message says of a version whose files are gone."""
-    return f"needs {counted(len(lost), 'file')} that VACUUM deleted, such as {lost[0]}"
-
-
-def _exactly(session: SparkSession, snapshot: DeltaSnapshot) -> list[str]:
+def _exactly(snapshot: TableSnapshot) -> list[str]:
     """`old_files`, without what came and went since."""
-    now = set(_files(session, log.newest_of(session, snapshot.deltaLog())))
-    return _absolute(snapshot, (one for one in _files(session, snapshot) if one not in now))
+    now = set(_files(snapshot.newest()))
+    return _absolute(snapshot, (one for one in _files(snapshot) if one not in now))
 
 
-def _absolute(snapshot: DeltaSnapshot, files: Iterable[_Name]) -> list[str]:
-    root = Place.of(log.qualified(snapshot.deltaLog()))
+def _absolute(snapshot: TableSnapshot, files: Iterable[_Name]) -> list[str]:
+    root = Place.of(snapshot.folder)
     found = list[Place | None]()
     for path, vector in files:
         found.append(Place.of_uri(path, root))
@@ -214,10 +204,10 @@ def _name(file: Mapping[str, Any]) -> _Name:
     return file["path"], None if vector is None else json.dumps(vector)
 
 
-def _files(session: SparkSession, snapshot: DeltaSnapshot) -> list[_Name]:
+def _files(snapshot: TableSnapshot) -> list[_Name]:
     """Of each file of a version."""
     # In one batch: a join of both states in Spark takes longer than the clone itself.
-    files = DataFrame(snapshot.allFiles().toDF(), session)
+    files = DataFrame(snapshot.delta.allFiles().toDF(), snapshot.session)
     found = files.select("path", F.to_json("deletionVector").alias("vector")).toArrow()
     return list(zip(found["path"].to_pylist(), found["vector"].to_pylist(), strict=True))
 

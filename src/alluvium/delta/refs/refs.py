@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -16,7 +15,7 @@ from alluvium.delta.log import log
 from alluvium.delta.log.log import TableVersion
 from alluvium.delta.refs import dependents
 from alluvium.engine.files import Files
-from alluvium.plan.versions.commit import commit_info, noted
+from alluvium.plan.versions.commit import Commit
 
 _TAGS = f"{dependents.HIDDEN}/tags"
 
@@ -81,11 +80,10 @@ def branches(session: SparkSession, folder: str) -> Iterator[Ref]:
 def ref_in(session: SparkSession, location: str) -> Ref | None:
     """What the first commit of the table in a folder notes; None where it is none, or not ours."""
     first = Files(session).first_line(dependents.first_commit(location))
-    info: dict[str, Any] = commit_info(first) if first else {}
-    note = noted(info, marks.REF_NOTE)
+    made = Commit(0, [first] if first else ())
+    note = made.note(marks.REF_NOTE)
     if note is None:
         return None
-    millis = info.get("timestamp")
     return Ref(
         str(note.get("kind")),
         str(note.get("name")),
@@ -94,7 +92,7 @@ def ref_in(session: SparkSession, location: str) -> Ref | None:
         int(note.get("version", -1)),
         note.get("message"),
         note.get("author"),
-        None if millis is None else datetime.fromtimestamp(millis / 1000, UTC),
+        made.at,
         note.get("commit"),
     )
 

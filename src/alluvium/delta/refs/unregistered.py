@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta.log import log
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.refs.dependents import LOG, relation
 from alluvium.engine import jvm
 from alluvium.engine.files import Files
@@ -55,14 +55,12 @@ def look(session: SparkSession, location: str) -> Unregistered | None:
     if not Files(session).is_there(f"{location}/{LOG}"):
         return None
     table = relation(location)
-    snapshot = log.snapshot_of(session, table)
-    version = int(snapshot.version())
-    if version < 0:
+    now = TableSnapshot.of(session, table)
+    if now.version < 0:
         return None
-    table_id, transactions = log.numbers(snapshot)
-    at = log.last_commit(session, table).get("timestamp")
-    written_at = None if at is None else dt.datetime.fromtimestamp(at / 1000, dt.UTC)
-    return Unregistered(location, table_id, version, written_at, transactions)
+    table_id, transactions = now.numbers
+    at = now.commit(now.version).at
+    return Unregistered(location, table_id, now.version, at, transactions)
 
 
 def default_location(session: SparkSession, schema: str, name: str, root: str | None = None) -> str:

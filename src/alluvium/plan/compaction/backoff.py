@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,19 +16,21 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from alluvium.marks import ZORDER_CUTS
 from alluvium.plan.compaction.bucket import FULL, UNSORTED, Bucket, filled_by
 from alluvium.plan.compaction.compaction_plan import buckets, is_quiet
 from alluvium.plan.compaction.quiet_bucket import MANY_DELETED
 from alluvium.plan.compaction.size_classes import COOLING, fewest, least_size
 from alluvium.plan.layout.settings import Layout
+from alluvium.plan.versions.commit import NOTES, OF_FILES, Commit
 
 # Fragments from which a look takes longer than the commit that saves the next ones.
 WORTH = 1_000
 # Files, and seconds, for which a commit of its own is worth it.
 _FEW, _BRIEF = 3, 600.0
 
-# Whether a file is new, or comes back with fewer rows; and the action that adds it to the log.
-ChangedFile = tuple[bool, dict[str, Any]]
+# What tells of files, and nothing else of how they are to lie.
+_READ = NOTES | OF_FILES | {"cdc"}
 
 
 @dataclass(frozen=True)
@@ -43,19 +45,15 @@ class Backoff:
     files: int
     until: float
 
-    def is_over(self, commits: Iterable[Iterable[ChangedFile]], layout: Layout, now: float) -> bool:
-        """Whether a look is due, after what these commits did to files.
-
-        A commit that cannot be read as that raises ValueError, TypeError, KeyError or
-        AttributeError, and the look is due.
-        """
+    def is_over(self, commits: Iterable[Commit], layout: Layout, now: float) -> bool:
+        """Whether a look is due, after what these commits did to files, or anything else."""
         # Not a moment that a clock far ahead has noted either.
         if not now < self.until <= now + COOLING:
             return True
         landed = 0
         try:
             for commit in commits:
-                for is_new, file in commit:
+                for is_new, file in _changed(commit):
                     landed += 1
                     if landed > self.files or not _is_harmless(file, is_new, layout):
                         return True
@@ -130,6 +128,22 @@ def _most(sizes: npt.NDArray[Any], span: float) -> int:
     """The most of these, in their order, that lie within a factor."""
     ends = np.searchsorted(sizes, sizes * span, side="left")
     return int((ends - np.arange(len(sizes))).max(initial=0))
+
+
+def _changed(commit: Commit) -> Iterator[tuple[bool, dict[str, Any]]]:
+    """The files that a commit adds, and whether each is new, or comes back with fewer rows.
+
+    Raises ValueError for a commit that does anything else.
+    """
+    cuts = (app.partition(":")[0] == ZORDER_CUTS for app in commit.transactions)
+    if commit.is_gone or not commit.kinds <= _READ or any(cuts):
+        raise ValueError(commit.version)
+    removed = {file["path"] for file in commit.removed}
+    for file in commit.added:
+        yield file["path"] not in removed, file
+        removed.discard(file["path"])
+    if removed:
+        raise ValueError(commit.version)
 
 
 def _is_harmless(file: dict[str, Any], is_new: bool, layout: Layout) -> bool:

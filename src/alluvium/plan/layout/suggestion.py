@@ -35,7 +35,7 @@ _DAYS = {window: WINDOWS[window] / WINDOWS["day"] for window in ("day", "week", 
 
 
 @dataclass(frozen=True)
-class Table:
+class Shape:
     """A Delta table, as far as its layout depends on it.
 
     Attributes:
@@ -79,7 +79,7 @@ class Suggestion:
     reasons: tuple[str, ...]
 
 
-def suggest(table: Table, uses: Uses) -> Suggestion:
+def suggest(table: Shape, uses: Uses) -> Suggestion:
     """The layout that the filters of the statements ask for.
 
     uses: of every statement that reads the table.
@@ -110,7 +110,7 @@ def suggest(table: Table, uses: Uses) -> Suggestion:
     return Suggestion(tuple(uses), len(filters), _counts(table, uses), block, tuple(reasons))
 
 
-def _obstacle(table: Table, column: str) -> str | None:
+def _obstacle(table: Shape, column: str) -> str | None:
     """Why rows are not sorted by a column for its filters; None for one that can be."""
     kind = table.types[column]
     if among(column, table.partitions):
@@ -126,7 +126,7 @@ def _obstacle(table: Table, column: str) -> str | None:
 
 
 def _bucket_by(
-    table: Table, filters: Mapping[str, Mapping[str, str]]
+    table: Shape, filters: Mapping[str, Mapping[str, str]]
 ) -> tuple[Mapping[str, str] | None, list[str]]:
     """What buckets should be made by, and why."""
     if table.block is not None and table.block.get("bucket_by"):
@@ -172,7 +172,7 @@ def _bucket_by(
 
 
 def _sort_by(
-    table: Table,
+    table: Shape,
     usable: Sequence[str],
     filters: Mapping[str, Mapping[str, str]],
     time: str | None,
@@ -252,7 +252,7 @@ def _reasons_of_lexical(
     return reasons
 
 
-def _unfiltered(table: Table, usable: Sequence[str]) -> tuple[Mapping[str, Any] | None, list[str]]:
+def _unfiltered(table: Shape, usable: Sequence[str]) -> tuple[Mapping[str, Any] | None, list[str]]:
     """A layout for a table without filters, and why."""
     said = "nothing filters it: a layout would only keep its files few"
     if table.block is not None:
@@ -263,12 +263,12 @@ def _unfiltered(table: Table, usable: Sequence[str]) -> tuple[Mapping[str, Any] 
     return _block(None, key, LEXICAL, None), [f"{said}; sort by its key, which merges look for"]
 
 
-def _key(table: Table, usable: Sequence[str]) -> list[str]:
+def _key(table: Shape, usable: Sequence[str]) -> list[str]:
     """The columns of the table's key that rows can be sorted by, in the key's order."""
     return [name for one in table.key for name in usable if among(name, [one])][:MOST]
 
 
-def _remarks(table: Table, uses: Uses) -> list[str]:
+def _remarks(table: Shape, uses: Uses) -> list[str]:
     """What is to be known of columns that are filtered in vain, or only joined."""
     found: dict[str, list[str]] = {}
     for column in table.types:
@@ -331,7 +331,7 @@ def _block(
     return given | {key: value for key, value in kept.items() if key not in given}
 
 
-def _cover(table: Table, columns: Sequence[str], filters: Sequence[Mapping[str, str]]) -> list[str]:
+def _cover(table: Shape, columns: Sequence[str], filters: Sequence[Mapping[str, str]]) -> list[str]:
     """A few columns, MOST at most, of which each statement filters one.
 
     By the greedy method: each is the one that most of the statements ask for that are left.
@@ -353,7 +353,7 @@ def _asking(filters: Iterable[Mapping[str, str]], column: str, kind: str | None 
 
 
 def _ranked(
-    table: Table,
+    table: Shape,
     counts: Mapping[str, int],
     filters: Collection[Mapping[str, str]] = (),
 ) -> list[str]:
@@ -370,7 +370,7 @@ def _ranked(
     return sorted((one for one, count in counts.items() if count), key=rank)
 
 
-def _counts(table: Table, uses: Uses) -> dict[str, dict[str, int]]:
+def _counts(table: Shape, uses: Uses) -> dict[str, dict[str, int]]:
     found = {}
     for column in table.types:
         ways = [set(one[column]) for one in uses.values() if column in one]

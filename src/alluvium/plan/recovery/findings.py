@@ -69,6 +69,16 @@ class NeededFile:
         return None
 
 
+def renamed(table: str, now: str) -> Finding:
+    """Of a table that somebody gave another name; both names as SQL writes them."""
+    return Finding(
+        f"it was renamed, and is {now} now",
+        "its files moved along, so published tables, clones, branches and tags that show them"
+        " cannot be read",
+        f"`alter table {now} rename to {table}`, which mends all of them",
+    )
+
+
 def named(files: Sequence[str]) -> str:
     """A few of them, and how many there are."""
     some = ", ".join(files[:_NAMED])

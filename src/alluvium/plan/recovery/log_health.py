@@ -14,7 +14,7 @@ _BACKUP = "a backup of the log"
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class LogCheckpoint:
     """A checkpoint of a log.
 
     Attributes:
@@ -65,7 +65,7 @@ class LogHealth:
 
     names: tuple[str, ...]
     commits: Mapping[int, str | None]
-    checkpoints: Sequence[Checkpoint] = ()
+    checkpoints: Sequence[LogCheckpoint] = ()
     hint: Hint | None = None
 
     @property

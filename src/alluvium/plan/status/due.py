@@ -15,7 +15,7 @@ from alluvium.paths import Place, is_absolute
 from alluvium.plan.commands import build, operation
 from alluvium.plan.compaction import compaction_plan
 from alluvium.plan.layout.settings import Layout
-from alluvium.plan.status.feed import MOST, Feed
+from alluvium.plan.status.feed import MOST, FeedStatus
 from alluvium.plan.status.fragments import fragments
 from alluvium.plan.status.table import SeenTable
 from alluvium.plan.versions.batches import deletes_of
@@ -69,7 +69,7 @@ def of_table(
 
 
 def of_feed(
-    feed: Feed, tables: Sequence[SeenTable], candidate: str, has_progress: bool
+    feed: FeedStatus, tables: Sequence[SeenTable], candidate: str, has_progress: bool
 ) -> Iterator[Due]:
     """What is due where a feed is not as it should be.
 
@@ -93,7 +93,7 @@ def of_feed(
     yield from _of_readers(feed, candidate, has_progress)
 
 
-def _of_readers(feed: Feed, candidate: str, has_progress: bool) -> Iterator[Due]:
+def _of_readers(feed: FeedStatus, candidate: str, has_progress: bool) -> Iterator[Due]:
     """What is due where readers do not see the newest version."""
     held, readers = feed.held_back, feed.readers
     if readers is None:
@@ -174,13 +174,13 @@ def _removed(table: SeenTable, keep: timedelta) -> tuple[dict[str, tuple[float, 
     found: dict[str, tuple[float, int]] = {}
     since, is_all = float("-inf"), False
     for one in islice(table.commits(), MOST):
-        if one.info.get("operation") == "VACUUM END" and one.commit.at is not None:
+        if one.operation == "VACUUM END" and one.at is not None:
             # What went within the retention before it, it left.
-            since, is_all = millis(one.commit.at - keep), True
-        if one.commit.at is not None and millis(one.commit.at) < since:
+            since, is_all = millis(one.at - keep), True
+        if one.at is not None and millis(one.at) < since:
             break
         is_all = is_all or one.version == 0
-        for file in one.files("remove"):
+        for file in one.removed:
             at = file.get("deletionTimestamp") or 0
             if since <= at and _is_own(path := file["path"]):
                 found[path] = max(found.get(path, (0, 0)), (at, int(file.get("size") or 0)))
@@ -195,7 +195,7 @@ def _purge(table: SeenTable, now: datetime) -> Iterator[Due]:
         if one.note(marks.PURGE_NOTE) is not None or one.version == 0:
             reached = True
             break
-        merged.append((one.commit.at or now, *deletes_of(one.commit)))
+        merged.append((one.at or now, *deletes_of(one)))
     oldest = min((at for at, _, _ in merged), default=now)
     # Where the log ends before, older tombstones may stand than it tells.
     counted_ones = [one for one in merged if not reached or one[0] < now - _KEPT]

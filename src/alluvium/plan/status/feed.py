@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any
 
 from alluvium import marks
 from alluvium.plan.status.table import FailedAudit, SeenTable
 from alluvium.plan.versions import arrivals, left_out
-from alluvium.plan.versions.batches import app_id
+from alluvium.plan.versions.batches import app_id, shown_since
+from alluvium.plan.versions.commit import Commit
 from alluvium.plan.versions.heads import head_of, is_held
 from alluvium.wording import counted, span
 
@@ -62,7 +62,7 @@ class Readers:
 
 
 @dataclass(frozen=True)
-class Feed:
+class FeedStatus:
     """How a feed stands.
 
     Attributes:
@@ -134,7 +134,7 @@ def feed(
     published: SeenTable | None,
     slo: float | None,
     now: datetime,
-) -> Feed:
+) -> FeedStatus:
     """How a feed stands.
 
     Args:
@@ -147,7 +147,7 @@ def feed(
     waiting, newest = _waiting(bronze, merged)
     readers = _readers(merged, published)
     runs = [one.note for one in tables if one.note is not None and one.note.outcome == "error"]
-    return Feed(
+    return FeedStatus(
         name=name,
         problems=tuple(_problems(tables, name)),
         is_damaged=any(one.problem is not None and one.is_built for one in tables),
@@ -163,7 +163,7 @@ def feed(
     )
 
 
-def worst_first(one: Feed) -> tuple[int, float, str]:
+def worst_first(one: FeedStatus) -> tuple[int, float, str]:
     """The place of a feed: what cannot be looked at, what is wrong, what asks for a look, then the
     rest; of each the one whose events wait longest first."""
     since = one.waiting.since if one.waiting is not None else None
@@ -202,7 +202,7 @@ def _waiting(
     time = bronze.snapshot.fields.get(arrivals.TIME)
     earliest: list[int] = []
     batches = arrivals.arrivals(
-        _of_files(bronze, earliest), arrivals.TIME if time is None else time.physical
+        _commits(bronze, earliest), arrivals.TIME if time is None else time.physical
     )
     through = _progress(merged)
     if through is None:
@@ -235,18 +235,13 @@ def _left_out(merged: SeenTable | None) -> list[int]:
     return left_out.batches(left_out.left_out(merged.snapshot.transactions, merged.unique_id))
 
 
-def _of_files(
-    table: SeenTable, earliest: list[int]
-) -> Iterator[tuple[Mapping[str, Any], list[str | None]]]:
-    """What `arrivals` asks of commits; it looks at them all where it needs them.
-
-    earliest: then gets the version of the last one.
-    """
+def _commits(table: SeenTable, earliest: list[int]) -> Iterator[Commit]:
+    """Those that `arrivals` looks at; earliest: gets the version of the last one, if it gets so
+    far."""
     version = -1
     for one in islice(table.commits(), MOST):
         version = one.version
-        is_batch = arrivals.stream_note(one.info) is not None
-        yield one.info, [file.get("stats") for file in one.files("add")] if is_batch else []
+        yield one
     earliest.append(version)
 
 
@@ -255,7 +250,7 @@ def _rejected(merged: SeenTable | None, now: datetime) -> int | None:
         return None
     found = 0
     for one in islice(merged.commits(), MOST):
-        if one.commit.at is not None and one.commit.at < now - _DAY:
+        if one.at is not None and one.at < now - _DAY:
             break
         found += int((one.note(marks.MERGE_FIGURES) or {}).get("rejected") or 0)
     return found
@@ -267,11 +262,7 @@ def _readers(candidate: SeenTable | None, published: SeenTable | None) -> Reader
     newest = candidate.snapshot if candidate is not None else None
     head = head_of(published.snapshot.transactions) if published.snapshot is not None else None
     held = published.snapshot is not None and is_held(published.snapshot.transactions)
-    since = None
-    for one in islice(published.commits(), MOST):
-        if "version" in (one.note(marks.PUBLISH_NOTE) or {}):
-            since = one.commit.at
-            break
+    since = shown_since(islice(published.commits(), MOST))
     # A candidate that was made again counts from 0: its versions are not those that readers see.
     is_same = head is None or newest is None or newest.id == head[0]
     return Readers(

@@ -11,7 +11,7 @@ from typing import Any
 from alluvium import marks
 from alluvium.plan.status.feed import MOST
 from alluvium.plan.versions.arrivals import stream_note
-from alluvium.plan.versions.written import WrittenCommit
+from alluvium.plan.versions.commit import Commit
 
 # Batches that are told at most.
 SHOWN = 60
@@ -55,23 +55,23 @@ class Writes:
         return 1 + self.rewritten / self.written if self.written else None
 
 
-def batches(newest_first: Iterable[WrittenCommit]) -> tuple[Batch, ...]:
+def batches(newest_first: Iterable[Commit]) -> tuple[Batch, ...]:
     """The last batches, in order."""
     found = islice(_batches(islice(newest_first, MOST)), SHOWN)
     return tuple(reversed(list(found)))
 
 
-def writes(newest_first: Iterable[WrittenCommit]) -> Writes:
+def writes(newest_first: Iterable[Commit]) -> Writes:
     """What the commits of a log wrote, as far as a look reads it."""
     commits = written = rewritten = 0
     for one in islice(newest_first, MOST):
         commits += 1
-        removed = {file["path"] for file in one.files("remove")}
+        removed = {file["path"] for file in one.removed}
         # A file that is removed and added in one commit has another deletion vector, and is not
         # new.
-        new = {file["path"]: file for file in one.files("add") if file["path"] not in removed}
+        new = {file["path"]: file for file in one.added if file["path"] not in removed}
         sizes = [(int(file.get("size") or 0), file.get("dataChange")) for file in new.values()]
-        if one.info.get("operation") != "RESTORE":
+        if one.operation != "RESTORE":
             written += sum(size for size, is_change in sizes if is_change)
         # Without a file that goes, those that come are the same ones again.
         if removed:
@@ -79,21 +79,21 @@ def writes(newest_first: Iterable[WrittenCommit]) -> Writes:
     return Writes(commits, written, rewritten)
 
 
-def _batches(newest_first: Iterable[WrittenCommit]) -> Iterator[Batch]:
+def _batches(newest_first: Iterable[Commit]) -> Iterator[Batch]:
     for one in newest_first:
-        metrics = one.info.get("operationMetrics") or {}
+        metrics = one.metrics
         note = one.note(marks.MERGE_FIGURES) or {}
         events = _number(note, "events")
         if events is None:
             rows = _number(metrics, "numOutputRows")
-            changed = one.commit.changed + one.commit.removed
-            events = changed if rows is None else rows - one.commit.copied
-        if events <= 0 and not note and stream_note(one.info) is None:
+            changed = one.changed_rows + one.deleted_rows
+            events = changed if rows is None else rows - one.copied_rows
+        if events <= 0 and not note and stream_note(one) is None:
             continue
         millis = _number(metrics, "executionTimeMs")
         yield Batch(
             version=one.version,
-            at=one.commit.at,
+            at=one.at,
             events=max(events, 0),
             seconds=None if millis is None else millis / 1000,
             files_kept=_number(note, "files_kept"),

@@ -20,8 +20,8 @@ from alluvium.plan.status.figures import Batch, Writes
 from alluvium.plan.status.fragments import fragments
 from alluvium.plan.status.table import SeenTable
 from alluvium.plan.versions import history
+from alluvium.plan.versions.commit import OF_FILES, Commit
 from alluvium.plan.versions.snapshots import ACTIONS
-from alluvium.plan.versions.written import WrittenCommit
 from alluvium.wording import counted, in_bytes
 
 # Commits that are told.
@@ -228,7 +228,7 @@ def lines(found: Whole) -> Iterator[str]:
 
 def told(
     model: str,
-    newest_first: Sequence[WrittenCommit],
+    newest_first: Sequence[Commit],
     pointed: Mapping[int, Sequence[str]],
     keeps_tombstones: bool,
 ) -> Iterator[ToldCommit]:
@@ -241,7 +241,7 @@ def told(
         )
 
 
-def _commits(newest_first: Sequence[WrittenCommit]) -> tuple[list[Any], pa.Table]:
+def _commits(newest_first: Sequence[Commit]) -> tuple[list[Commit], pa.Table]:
     """Commits in order, and their actions on data files, as `history.told` takes them."""
     rows = [
         {
@@ -256,11 +256,10 @@ def _commits(newest_first: Sequence[WrittenCommit]) -> tuple[list[Any], pa.Table
             "is_older": False,
         }
         for one in reversed(newest_first)
-        for kind in ("remove", "add")
-        for file in one.files(kind)
+        for kind, file in one.actions(*OF_FILES)
     ]
     actions = pa.Table.from_pylist(rows, schema=ACTIONS)
-    return [one.commit for one in reversed(newest_first)], actions
+    return [*reversed(newest_first)], actions
 
 
 def _rows(file: Mapping[str, Any]) -> int | None:

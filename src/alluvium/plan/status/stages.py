@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from alluvium.plan.status.feed import FINE, NOTICE, UNKNOWN, WRONG, Feed, ago, waits
+from alluvium.plan.status.feed import FINE, NOTICE, UNKNOWN, WRONG, FeedStatus, ago, waits
 from alluvium.plan.status.table import SeenTable
 from alluvium.wording import counted
 
@@ -34,12 +34,12 @@ class Stage:
     said: str
 
 
-def source(name: str, feed: Feed, now: datetime) -> Stage:
+def source(name: str, feed: FeedStatus, now: datetime) -> Stage:
     """Where events come from: nobody looks there but the stream."""
     return Stage(SOURCE, name, IDLE, f"asked {ago(feed.looked, now)}" if feed.looked else "")
 
 
-def bronze(table: SeenTable, feed: Feed, now: datetime) -> Stage:
+def bronze(table: SeenTable, feed: FeedStatus, now: datetime) -> Stage:
     problem = _of_table(BRONZE, feed, table, now)
     if problem is not None or feed.newest is None:
         return problem or Stage(BRONZE, table.name, IDLE, "no arrival known")
@@ -47,7 +47,7 @@ def bronze(table: SeenTable, feed: Feed, now: datetime) -> Stage:
 
 
 def after_bronze(
-    feed: Feed, merged: SeenTable, published: SeenTable | None, now: datetime
+    feed: FeedStatus, merged: SeenTable, published: SeenTable | None, now: datetime
 ) -> Iterator[Stage]:
     """The stages behind the streaming table; and of a table without one, all."""
     yield _merged(MERGED if published is None else CANDIDATE, feed, merged, now)
@@ -56,7 +56,7 @@ def after_bronze(
         yield _published(feed, published, now)
 
 
-def _merged(kind: str, feed: Feed, table: SeenTable, now: datetime) -> Stage:
+def _merged(kind: str, feed: FeedStatus, table: SeenTable, now: datetime) -> Stage:
     waiting = waits(feed.waiting, named=False) if feed.waiting else "nothing waits"
     if feed.is_late:
         return Stage(kind, table.name, WRONG, f"late: {waiting}")
@@ -66,7 +66,7 @@ def _merged(kind: str, feed: Feed, table: SeenTable, now: datetime) -> Stage:
     return Stage(kind, table.name, FINE, waiting)
 
 
-def _audit(feed: Feed) -> Stage:
+def _audit(feed: FeedStatus) -> Stage:
     readers, held = feed.readers, feed.held_back
     if held is not None:
         failed = f"{len(held.failed):,} of {counted(held.tests, 'test')} failed"
@@ -78,7 +78,7 @@ def _audit(feed: Feed) -> Stage:
     return Stage(AUDIT, "", FINE, f"version {readers.version:,} passed")
 
 
-def _published(feed: Feed, table: SeenTable, now: datetime) -> Stage:
+def _published(feed: FeedStatus, table: SeenTable, now: datetime) -> Stage:
     problem, readers = _of_table(PUBLISHED, feed, table, now), feed.readers
     if problem is not None or readers is None:
         return problem or Stage(PUBLISHED, table.name, IDLE, "")
@@ -93,7 +93,7 @@ def _published(feed: Feed, table: SeenTable, now: datetime) -> Stage:
     return Stage(PUBLISHED, table.name, FINE, seen)
 
 
-def _of_table(kind: str, feed: Feed, table: SeenTable, now: datetime) -> Stage | None:
+def _of_table(kind: str, feed: FeedStatus, table: SeenTable, now: datetime) -> Stage | None:
     """A table that was not read, or whose last run failed; else None."""
     is_told = (feed.newest, feed.rejected, feed.readers) != (None, None, None)
     if not table.is_built:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from alluvium.plan.snapshot import Snapshot
-from alluvium.plan.versions.written import WrittenCommit
+from alluvium.plan.versions.commit import Commit
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class SeenTable:
     problem: str | None = None
     is_built: bool = True
     unfinished: int | None = None
-    commits: Callable[[], Iterator[WrittenCommit]] = lambda: iter(())
+    commits: Callable[[], Iterator[Commit]] = lambda: iter(())
     note: NodeNote | None = None
     pinned: Callable[[datetime], Set[str]] = lambda _: frozenset()
     tags: Mapping[str, int] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from alluvium.marks import STREAM_NOTE
-from alluvium.plan.versions import commit as commits
+from alluvium.plan.versions.commit import Commit
 
 TIME = "_source_timestamp"
 # Commits without a batch are those of maintenance: few. A table of another writer has no others.
@@ -61,9 +61,9 @@ def noted(**note: int) -> str:
     return json.dumps({STREAM_NOTE: note})
 
 
-def stream_note(commit: Mapping[str, Any] | None) -> dict[str, int] | None:
-    """What a stream noted in the `commitInfo` of its commit; None for a commit of another."""
-    note = commits.noted(commit, STREAM_NOTE)
+def stream_note(commit: Commit) -> dict[str, int] | None:
+    """What a stream noted in its commit; None for a commit of another."""
+    note = commit.note(STREAM_NOTE)
     return note if note is not None and isinstance(note.get("batch_id"), int) else None
 
 
@@ -96,28 +96,24 @@ def freshness(
     )
 
 
-def arrivals(
-    commits: Iterable[tuple[Mapping[str, Any], Iterable[str | None]]], column: str
-) -> Iterator[Arrival]:
+def arrivals(newest_first: Iterable[Commit], column: str) -> Iterator[Arrival]:
     """The batches of a streaming table, newest first, as far back as its commits tell them.
 
-    Args:
-        commits: newest first, of each the `commitInfo` and the statistics (JSON) of its new files.
-        column: the name that files have `TIME` under.
+    column: the name that files have `TIME` under.
     """
     without = 0
-    for info, texts in commits:
-        note = stream_note(info)
+    for commit in newest_first:
+        note = stream_note(commit)
         without = without + 1 if note is None else 0
         if note is not None:
-            stats = [json.loads(one or "{}") for one in texts]
+            stats = [json.loads(file.get("stats") or "{}") for file in commit.added]
             yield Arrival(
                 int(note["batch_id"]),
-                int((info.get("operationMetrics") or {}).get("numOutputRows", 0)),
+                int(commit.metrics.get("numOutputRows", 0)),
                 min(_bounds(stats, "minValues", column), default=None),
                 max(_bounds(stats, "maxValues", column), default=None),
             )
-        if str(info.get("operation")).upper().startswith(_REPLACES) or without == _WITHOUT_BATCH:
+        if str(commit.operation).upper().startswith(_REPLACES) or without == _WITHOUT_BATCH:
             return
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from alluvium.marks import MERGE_FIGURES, MERGED_THROUGH, PUBLISH_NOTE, READ_FROM, SKIPPED
 from alluvium.plan.versions.arrivals import stream_note
-from alluvium.plan.versions.commit import Commit, noted
+from alluvium.plan.versions.commit import OF_FILES, Commit
 
 
 def read_from(model: str) -> str:
@@ -30,7 +32,7 @@ def batch_of(model: str, commit: Commit) -> tuple[str | None, int | None]:
 
     model: the name of the table's own.
     """
-    note = stream_note({"userMetadata": commit.message})
+    note = stream_note(commit)
     if note is not None:
         return model, note["batch_id"]
     # A model that takes another's place leaves that one without any.
@@ -56,18 +58,38 @@ def deletes_of(commit: Commit) -> tuple[int, bool]:
 
     Of deletes that change nothing, as older ones do, it is known how many keys there were in all.
     """
-    note = noted({"userMetadata": commit.message}, MERGE_FIGURES) or {}
+    note = commit.note(MERGE_FIGURES) or {}
     deletes, keys = int(note.get("deletes") or 0), int(note.get("key_count") or 0)
     # What is removed leaves no tombstone.
-    if not deletes or commit.removed:
+    if not deletes or commit.deleted_rows:
         return 0, True
-    return min(deletes, commit.changed), keys == commit.changed
+    return min(deletes, commit.changed_rows), keys == commit.changed_rows
 
 
 def published_of(commit: Commit) -> dict[str, Any] | None:
     """What a publish noted in its commit, `version` and `candidate`; None for another commit."""
-    found = noted({"userMetadata": commit.message}, PUBLISH_NOTE)
+    found = commit.note(PUBLISH_NOTE)
     return found if found is not None and "version" in found else None
+
+
+def shown_since(newest_first: Iterable[Commit]) -> datetime | None:
+    """When the newest publish of a table was; None where its commits do not tell it."""
+    return next((one.at for one in newest_first if published_of(one)), None)
+
+
+def is_foreign(commit: Commit) -> bool:
+    """Whether it adds or removes files of a published table, and no publish made it."""
+    return not commit.note(PUBLISH_NOTE) and not commit.kinds.isdisjoint(OF_FILES)
+
+
+def touched(commit: Commit) -> set[str]:
+    """The paths of the files that a commit adds, or gives another deletion vector."""
+    added = list(commit.added)
+    # A commit that takes nothing and changes no row gives files new tags or statistics.
+    is_label = "remove" not in commit.kinds and not any(
+        file.get("dataChange", True) for file in added
+    )
+    return set() if is_label else {file["path"] for file in added}
 
 
 def skips_of(commit: Commit) -> list[str]:

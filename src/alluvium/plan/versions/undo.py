@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from alluvium import marks
+from alluvium.plan.versions.batches import merged_by
+from alluvium.plan.versions.commit import Commit
+from alluvium.wording import needs
 
 # Kinds of commits.
 BATCH = "batch"  # events that the next build reads again
@@ -23,29 +26,21 @@ _MADE = ("CREATE TABLE", "CREATE OR REPLACE TABLE", "REPLACE TABLE", "CLONE")
 
 
 @dataclass(frozen=True)
-class Done:
-    """What a commit says of itself.
+class Done(Commit):
+    """A commit, and what it did to files.
 
     Attributes:
-        batches: by unique id, the newest batch of each model whose events it brought.
         changes_rows: whether it brings or takes files with other rows.
         has_files: whether it names files.
-        notes: our keys of its metadata.
-        restored: of a restore, the version that it went back to, and the batch that it was
-            asked to undo, if one of ours was.
-        sets_progress: whether it has `txn` actions.
     """
 
-    version: int
-    operation: str | None
-    author: str | None
-    batches: Mapping[str, int]
-    changes_rows: bool
-    has_files: bool
-    notes: frozenset[str]
-    restored: int | None
-    before_batch: int | None
-    sets_progress: bool
+    changes_rows: bool = False
+    has_files: bool = False
+
+    @property
+    def batches(self) -> dict[str, int]:
+        """By unique id, the newest batch of each model whose events it brought."""
+        return {model: number for model, number in merged_by(self).items() if number >= 0}
 
 
 @dataclass(frozen=True)
@@ -61,22 +56,83 @@ class Undone:
         return f"{said} (version {self.version:,})"
 
 
+@dataclass(frozen=True)
+class WayBack:
+    """What one look tells of a table's way back to an earlier version.
+
+    Attributes:
+        then: that version.
+        undone: commits, newest first; none where nothing would change.
+        batch: that the table is to be without; None where a version was asked for.
+        came: the newest batch that the version holds; -1 for none.
+        named: the batches that commits tell since.
+        mistakes: why the table cannot go back.
+        missing: files that would come back, and that are gone.
+    """
+
+    then: int
+    undone: Sequence[Undone]
+    batch: int | None
+    came: int
+    named: Sequence[int]
+    mistakes: Sequence[str]
+    missing: Sequence[str]
+
+    def refusals(self, table: str, including: Sequence[str]) -> Iterator[str]:
+        """Why the table does not go back.
+
+        including: kinds of commits that are undone though no build brings them back.
+        """
+        if self.batch is not None and self.came >= self.batch:
+            yield came_along(table, self.batch, self.came)
+        elif self.batch is not None and self.named and self.batch < min(self.named):
+            # All that was merged would go, for a number that may be a slip.
+            yield (
+                f"{table}: no merge in its log is of batch {self.batch}, or of one before it."
+                f" Nothing was changed. Accepted: a batch from {min(self.named)}; version"
+            )
+        if stops := [one for one in self.undone if one.kind in {*NAMED} - {*including}]:
+            kinds = sorted({one.kind for one in stops} | set(including))
+            yield (
+                f"going back to version {self.then:,} would undo what no build brings back:"
+                f" {', '.join(map(str, stops))}. Nothing was changed. Accepted:"
+                f" including: [{', '.join(kinds)}], or another version"
+            )
+        if self.mistakes:
+            yield f"{table} cannot go back: " + "; ".join(self.mistakes)
+        if self.missing:
+            yield (
+                f"{table}: version {self.then:,} {needs(self.missing)}. Nothing was changed."
+                " Accepted: a newer version"
+            )
+
+
+def came_along(table: str, batch: int, came: int) -> str:
+    """What is said of batches up to `came` that no merge brought."""
+    return (
+        f"{table}: no commit in its log brought batch {batch} or a later one up to {came}."
+        " A clone or a table of a branch has such batches from its source, an adopted table from"
+        " its earlier model. Nothing was changed. Accepted: a restore of the source, and a new"
+        f" clone or branch of it; a batch behind {came}; version"
+    )
+
+
 def kind_of(commit: Done) -> str:
     """The kind of a commit."""
     operation = commit.operation or ""
-    if marks.RESTORE_NOTE in commit.notes:
+    if commit.note(marks.RESTORE_NOTE) is not None:
         return RESTORE
     if operation.startswith(_MADE):
         return REBUILD
-    if marks.PURGE_NOTE in commit.notes:
+    if commit.note(marks.PURGE_NOTE) is not None:
         return PURGE
     if commit.batches and _has_events(commit):
         return BATCH
     if commit.changes_rows:
-        return BACKFILL if marks.MERGE_FIGURES in commit.notes else WRITE
+        return WRITE if commit.note(marks.MERGE_FIGURES) is None else BACKFILL
     if commit.has_files:
         return COMPACTION
-    return PROGRESS if commit.sets_progress else SCHEMA
+    return PROGRESS if commit.transactions else SCHEMA
 
 
 def undone(commits: Sequence[Done], then: int) -> list[Undone]:

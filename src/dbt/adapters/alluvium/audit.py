@@ -170,7 +170,7 @@ class Outcome:
 
 
 @dataclass
-class Ledger:
+class AuditLedger:
     """What this invocation saw: one for all threads, each of which reads or sets one entry.
 
     versions: by candidate's id, the version that its tests read and that is published: that which

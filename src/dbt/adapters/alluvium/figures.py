@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 
 from dbt.adapters.contracts.connection import AdapterResponse
 from py4j.protocol import Py4JJavaError
@@ -87,30 +87,19 @@ class MergeResponse(ModelResponse):
 
     @classmethod
     def of(cls, done: MergeFigures) -> MergeResponse:
-        batch, fresh = done.batch, done.freshness
+        batch, merged, fresh = done.batch, done.did, done.freshness
         ignores = batch.on_match == "ignore"
+        files = merged.kept.figures() if merged.kept else {}
+        known = {**asdict(batch), **asdict(merged), **files, **fresh}
         return cls(
-            _message=f"OK {done.affected:,} rows",
-            rows_affected=done.affected,
-            files=done.files,
-            bytes=done.bytes,
+            _message=f"OK {merged.affected:,} rows",
+            rows_affected=merged.affected,
             seconds=round(done.seconds, 3),
-            events=batch.events,
-            upserts=done.affected if ignores else batch.key_count - batch.deletes,
-            deletes=batch.deletes,
+            upserts=merged.affected if ignores else batch.key_count - batch.deletes,
             unchanged=done.unchanged,
-            rejected=batch.rejected,
             rejected_table=done.rejected_table,
-            ranges=batch.ranges,
-            method=batch.method,
-            engine=done.engine,
-            refused=done.refused,
-            files_kept=done.kept.files if done.kept else None,
-            files_total=done.kept.files_total if done.kept else None,
-            files_skipped=done.kept.skipped if done.kept else None,
-            newest_event=batch.newest_event,
             behind_seconds=behind(batch.newest_event or fresh.get("merged_arrival")),
-            **{name: fresh[name] for name in fresh if name != "freshness"},
+            **{one.name: known[one.name] for one in fields(cls) if one.name in known},
         )
 
 
@@ -182,7 +171,7 @@ def message(rows: int | None, files: int | None) -> str:
 def written(session: SparkSession, table: str) -> tuple[int | None, int | None]:
     """Files and bytes that the table's newest commit wrote; None where it does not say."""
     try:
-        metrics = log.last_commit(session, table).get("operationMetrics") or {}
+        metrics = log.last_commit(session, table).metrics
     except (PySparkException, Py4JJavaError):
         return None, None  # not a Delta table: its writer keeps no figures
     return _first(metrics, own_commit.FILES), _first(metrics, _BYTES)

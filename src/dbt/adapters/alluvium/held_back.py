@@ -16,7 +16,7 @@ _ROWS_KEPT = ("alluvium", "rows_kept")
 
 
 @dataclass(frozen=True)
-class Shown:
+class PublishedHead:
     """What readers see of a published table.
 
     version: of the candidate; None before the first publish.
@@ -63,7 +63,7 @@ class HeldBack:
     candidate: Any
     version: int
     tests: int
-    shown: Sequence[Shown]
+    shown: Sequence[PublishedHead]
     failed: dict[str, str] = field(default_factory=dict)
 
     def lines(self, now: datetime) -> Iterator[str]:
@@ -82,7 +82,7 @@ class HeldBack:
             yield f"  when it is mended: dbt build -s {name}+"
 
 
-def _seen(shown: Shown, now: datetime) -> str:
+def _seen(shown: PublishedHead, now: datetime) -> str:
     if shown.version is None:
         return "readers see nothing yet"
     keep = f"readers keep version {shown.version:,}"

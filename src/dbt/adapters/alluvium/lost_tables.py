@@ -20,6 +20,7 @@ from alluvium import marks
 from alluvium.delta.log import log
 from alluvium.delta.refs import unregistered
 from alluvium.delta.refs.unregistered import Unregistered
+from alluvium.engine import metastore
 from alluvium.engine.causes import MENDS, explain
 from alluvium.engine.files import Files
 from alluvium.ingest import checkpoint as checkpoints
@@ -27,6 +28,7 @@ from alluvium.merge import progress
 from alluvium.names import in_catalog, literal, quoted
 from alluvium.plan import published_models
 from dbt.adapters.alluvium import streams
+from dbt.adapters.alluvium.relation import AlluviumRelation
 
 # Materializations that go on with the rows of before, or with what readers saw; the others make
 # them all again.
@@ -125,21 +127,20 @@ def check_replaced(node: Any, found: Unregistered, *, full_refresh: bool) -> Non
     )
 
 
-def check_renamed(session: SparkSession, table: str, table_id: str, others: Iterable[Any]) -> None:
-    """Raise where one of other relations is the one that was built as `table`, a name as in SQL.
+def renamed_to(session: SparkSession, node: Any, table_id: str, nodes: Iterable[Any]) -> str | None:
+    """What the table of a node is called now, as SQL writes it, where it was renamed.
 
-    Raises:
-        DbtRuntimeError: with its name and the way back. Nothing was changed.
+    Another model of the project that goes on with the table has adopted it, or was renamed too.
     """
-    for other in (one.render() for one in others):
-        with suppress(*_UNREADABLE):  # what cannot be read tells nothing
-            if log.table_id(session, other) == table_id:
-                raise DbtRuntimeError(
-                    f"{table} was renamed, and is {other} now. Its files moved along, so published"
-                    " tables, clones, branches and tags that show them cannot be read. Nothing was"
-                    f" changed. Accepted: `alter table {other} rename to {table}`, which mends all"
-                    " of them; or --full-refresh, which begins from nothing"
-                )
+    schema = in_catalog(node.schema)
+    ours = {in_catalog(one.alias) for one in nodes if in_catalog(one.schema) == schema}
+    for found in metastore.tables(session, schema):
+        if found.provider == "delta" and in_catalog(found.name) not in ours:
+            name = AlluviumRelation.create(schema=schema, identifier=found.name).render()
+            with suppress(*_UNREADABLE):  # what cannot be read tells nothing
+                if log.table_id(session, name) == table_id:
+                    return name
+    return None
 
 
 def _is_own(session: SparkSession, home: Path, node: Any, found: Unregistered) -> bool:

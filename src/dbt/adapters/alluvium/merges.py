@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from dbt.adapters.base import BaseRelation
-from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.events.types import JinjaLogWarning
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import CompilationError
@@ -27,15 +26,6 @@ from dbt.adapters.alluvium.relation import AlluviumRelation
 T = TypeVar("T")
 # Of a table: its id, and the numbers of its `txn` actions by application.
 State = tuple[str, Mapping[str, int]]
-
-
-@dataclass(frozen=True)
-class MergeAnswer:
-    """What the materialization is given: the statement, dbt's response, the console's line."""
-
-    sql: str
-    response: AdapterResponse
-    line: str
 
 
 class Inherited(NamedTuple):
@@ -65,7 +55,7 @@ class StoredTable:
 
 
 @dataclass(frozen=True)
-class Look:
+class BatchLook:
     """SQL that looks at a batch, as the macro `_merge_look` says."""
 
     profile: str
@@ -90,7 +80,7 @@ class Texts:
 
 
 @dataclass(frozen=True)
-class Plan:
+class MergePlan:
     """One try of a merge, on table and batch as they are.
 
     name: the shortest text that means this model and no other.
@@ -110,7 +100,7 @@ class Plan:
     former: str | None
 
 
-class Asked(Protocol):
+class MergeAdapter(Protocol):
     """What a plan asks of the adapter."""
 
     @property
@@ -154,14 +144,14 @@ class Asked(Protocol):
 class Planner:
     """Plans tries of the merge of `source` into `relation`, each time on both as they are then."""
 
-    _adapter: Asked
+    _adapter: MergeAdapter
     _relation: AlluviumRelation
     _source: AlluviumRelation
     _node: Mapping[str, Any]
     _predicates: str | Sequence[str] | None
     _is_new: bool
 
-    def plan(self, keep: Callable[[], None] | None = None) -> Plan:
+    def plan(self, keep: Callable[[], None] | None = None) -> MergePlan:
         """Runs queries, changes nothing; raises where the batch cannot be merged.
 
         keep: called before the batch is read, which happens unless it is known to be merged.
@@ -185,7 +175,7 @@ class Planner:
         through = None if self._is_new else progress.of_model(table.id, state.numbers, model)
         merged = -1 if through is None else through
         if adapter.is_merged(source, merged):
-            return self._nothing_new(name, outline, table.id, state)
+            return self._none_new(name, outline, table.id, state)
         if keep is not None:
             keep()
         planned = [] if outline.several else self._planned_ranges(outline)
@@ -220,13 +210,13 @@ class Planner:
         if figures.rejected and not figures.events:
             _warn(f"{name}: {batch.rejected_warning(figures.rejected, texts.rejected_table)}")
         pending = batch.is_pending(profile, merged)
-        return Plan(name, outline, profile, texts, figures, pending, table.id, *state)
+        return MergePlan(name, outline, profile, texts, figures, pending, table.id, *state)
 
-    def _nothing_new(self, name: str, outline: Outline, table_id: str, state: Inherited) -> Plan:
+    def _none_new(self, name: str, outline: Outline, table_id: str, state: Inherited) -> MergePlan:
         profile = BatchProfile()
         texts = self._texts(outline, profile, ranges=[])
         figures = self._figures(outline, profile, texts, None)
-        return Plan(name, outline, profile, texts, figures, False, table_id, *state)
+        return MergePlan(name, outline, profile, texts, figures, False, table_id, *state)
 
     def _texts(self, outline: Outline, profile: BatchProfile, **found: Any) -> Texts:
         return Texts(
@@ -242,9 +232,9 @@ class Planner:
             )
         )
 
-    def _look(self, outline: Outline, ranges: Sequence[RangeRow]) -> Look:
+    def _look(self, outline: Outline, ranges: Sequence[RangeRow]) -> BatchLook:
         source = self._source.render()
-        return Look(
+        return BatchLook(
             **self._adapter.texts(
                 "_merge_look",
                 source=source,
@@ -270,7 +260,7 @@ class Planner:
             lines = "\n  - ".join(mistakes)
             raise CompilationError(f"{self._node['name']} cannot be merged:\n  - {lines}")
 
-    def _kept_columns(self, outline: Outline, look: Look) -> Sequence[str]:
+    def _kept_columns(self, outline: Outline, look: BatchLook) -> Sequence[str]:
         """The columns that events lack."""
         lacked = json.loads(self._adapter.rows(str(look.lacked))[0][0])
         found = self._adapter.texts("_kept_columns", outline=outline, lacked=lacked)
@@ -326,7 +316,7 @@ class Planner:
         choice: str,
         planned: Sequence[RangeRow],
         profile: BatchProfile,
-        look: Look,
+        look: BatchLook,
     ) -> Sequence[RangeRow] | Sequence[Mapping[str, Any]]:
         """What `_merge_texts` takes: rows of ranges, or bounds that it has to make rows of."""
         if choice == "planned":

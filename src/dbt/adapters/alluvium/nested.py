@@ -1,4 +1,4 @@
-"""Fields inside columns follow the model as its columns do: by `on_schema_change`."""
+"""Types and fields inside columns follow the model as its columns do: by `on_schema_change`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from alluvium.delta.data_types import is_wider
 from alluvium.engine import data_types
-from alluvium.merge.fields import Change, changes, fitted, untyped
+from alluvium.merge.fields import Change, changes, fitted, retyped, untyped
 from alluvium.plan.versions.properties import MAPPING
 
 _WIDENING = "delta.enableTypeWidening"
@@ -28,17 +29,17 @@ def give_types(session: SparkSession, batch: DataFrame, table: str) -> None:
 def sync(session: SparkSession, batch: DataFrame, table: str, on_schema_change: str) -> None:
     """Give a table the fields that a batch brings, and types where it has none (VOID).
 
-    With `sync_all_columns` it gets all of the batch's fields.
+    With `sync_all_columns` it gets all of the batch's fields, and its types.
 
     Raises:
-        DbtRuntimeError: a field would have to go, or to change its type, and the table does not
-            allow that. Nothing is changed then.
+        DbtRuntimeError: a field would have to go, or a type to change, and the table does not allow
+            that. Nothing is changed then.
     """
     schema = session.table(table).schema
     statements = _types(session, untyped(schema, batch.schema), table)
     found = [
         change
-        for change in changes(schema, batch.schema)
+        for change in changes(schema, batch.schema) + retyped(schema, batch.schema)
         # What is of NULLs alone on one side fits the other.
         if not (change.stored and change.given and change.is_untyped)
     ]
@@ -47,8 +48,9 @@ def sync(session: SparkSession, batch: DataFrame, table: str, on_schema_change: 
     others = [change for change in found if change.stored and change.given]
     if on_schema_change == "sync_all_columns" and (lost or others):
         _refuse(session, table, lost, others)
+        # What Delta may still refuse comes first.
+        statements = [_typed(session, change) for change in others] + statements
         statements += [f"drop column {change.name}" for change in lost]
-        statements += [_typed(session, change) for change in others]
     if added:
         columns = (f"{change.name} {_ddl(session, change.given)}" for change in added)
         statements.append(f"add columns ({', '.join(columns)})")
@@ -59,7 +61,7 @@ def sync(session: SparkSession, batch: DataFrame, table: str, on_schema_change: 
 def _refuse(
     session: SparkSession, table: str, lost: Sequence[Change], others: Sequence[Change]
 ) -> None:
-    """Stop where a table's properties do not let fields go, or change their types."""
+    """Stop where a table does not let fields go, or change their types."""
     properties = session.sql(f"describe detail {table}").collect()[0]["properties"]
     if lost and properties.get(MAPPING) not in ("name", "id"):
         raise _refused(
@@ -69,22 +71,36 @@ def _refuse(
             f"{{{MAPPING}: name}}` on the node and build it with --full-refresh, or use "
             "`on_schema_change: append_new_columns`",
         )
+    if odd := [one for one in others if not is_wider(session, one.given, one.stored)]:
+        raise _refused(
+            table,
+            odd,
+            "Delta changes a type only to a wider one, such as int to bigint. Accepted: a cast to"
+            " the table's type in the query, or --full-refresh",
+        )
     if others and properties.get(_WIDENING) != "true":
         raise _refused(
             table,
             others,
-            "Delta changes the type of a field only to a wider one, in tables with "
-            f"`tblproperties: {{{_WIDENING}: true}}`; accepted: that, the type that the table "
-            "has, or --full-refresh",
+            "Delta widens a type where the table allows it. Accepted: `alter table"
+            f" {table} set tblproperties ('{_WIDENING}' = 'true')`, a cast to the table's type in"
+            " the query, or --full-refresh",
         )
 
 
 def fit(
-    session: SparkSession, batch: DataFrame, table: str, on_schema_change: str
+    session: SparkSession,
+    batch: DataFrame,
+    table: str,
+    on_schema_change: str,
+    *,
+    inserts: bool = False,
 ) -> DataFrame | None:
     """The batch with the table's fields, for a MERGE takes no other; None where it has them.
 
     With `append_new_columns` a field that the batch no longer has is NULL, as a column is.
+
+    inserts: whether it is for an INSERT, which casts values to the table's types.
 
     Raises:
         DbtRuntimeError: the batch brings new fields or misses some, and nothing says what to do, or
@@ -97,6 +113,7 @@ def fit(
         for change in found
         if change.stored
         and change.given
+        and not inserts
         and not data_types.is_assignable(session, change.given, change.stored)
     ]
     if unfit:
@@ -115,7 +132,8 @@ def fit(
             "accepted: on_schema_change: append_new_columns (new fields are added, those that are "
             "gone are NULL) or sync_all_columns, or the fields that the table has",
         )
-    return batch.to(fitted(schema, batch.schema)) if odd else None
+    # Delta finds fields by name. But where it casts one in an array, it goes by their order.
+    return batch.to(fitted(schema, batch.schema)) if odd or (inserts and found) else None
 
 
 def _refused(table: str, found: Sequence[Change], why: str) -> DbtRuntimeError:

@@ -131,7 +131,7 @@ def of_flags(flags: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptAnswer:
     """What dbt is given in the place of a query's result."""
 
     response: ModelResponse
@@ -139,7 +139,7 @@ class Kept:
 
 
 @dataclass
-class _Asked:
+class _AskedNode:
     """A node that asks to be kept, while it runs.
 
     node: its unique id.
@@ -186,12 +186,12 @@ class _Asked:
 
 
 @dataclass
-class Asked(_Asked):
+class AskedTest(_AskedNode):
     """A data test; path: of its note."""
 
     path: Path
 
-    def look(self, handle: SessionHandle, sql: str) -> Kept | str:
+    def look(self, handle: SessionHandle, sql: str) -> KeptAnswer | str:
         """The result of a query that would read what it read before; or why it may not."""
         try:
             # What the query itself sets is not what it was asked under.
@@ -200,7 +200,7 @@ class Asked(_Asked):
         except _ERRORS as error:
             return f"what it read cannot be looked at: {first_line(error)}"
 
-    def _look(self, handle: SessionHandle, sql: str) -> Kept | str:
+    def _look(self, handle: SessionHandle, sql: str) -> KeptAnswer | str:
         record = self._read()
         if record is None:
             return "nothing is noted of it"
@@ -216,7 +216,7 @@ class Asked(_Asked):
         versions = {name: str(handle.versions[name]) for name in names}
         response = ModelResponse("OK", versions=versions or None, kept_since=record.at)
         row = dict(zip(_COLUMNS, (record.failures, False, False), strict=True))
-        return Kept(response, table_from_data_flat([row], _COLUMNS))
+        return KeptAnswer(response, table_from_data_flat([row], _COLUMNS))
 
     def note(self, handle: SessionHandle, sql: str, table: agate.Table) -> str | None:
         """Note what a query read by which its test passed; why that cannot be kept, if so."""
@@ -245,7 +245,7 @@ class Asked(_Asked):
 
 
 @dataclass
-class AskedTable(_Asked):
+class AskedTable(_AskedNode):
     """A table or a seed.
 
     table: its name, as SQL writes it.

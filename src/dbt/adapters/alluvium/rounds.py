@@ -23,7 +23,7 @@ from alluvium.engine import session as engine
 from alluvium.plan.turns import Turn, next_of
 from alluvium.wording import counted, in_bytes
 from dbt.adapters.alluvium import told
-from dbt.adapters.alluvium.rounds_shown import Shown
+from dbt.adapters.alluvium.rounds_shown import RoundsShown
 
 # The exit statuses: it was told to end; no round could go well; it holds too much memory.
 ENDED, CANNOT, TOO_LARGE = 0, 2, 75
@@ -115,7 +115,7 @@ def _invoked(
 
 
 @dataclass
-class _Asked:
+class _Selection:
     """What a round selected, with what was left out; None before dbt has come so far."""
 
     nodes: set[str] | None = None
@@ -123,12 +123,12 @@ class _Asked:
 
 
 @contextmanager
-def _leaving_out(waiting: frozenset[str]) -> Iterator[_Asked]:
+def _leaving_out(waiting: frozenset[str]) -> Iterator[_Selection]:
     """Leave nodes out of what dbt selects, and all that is below them.
 
     dbt's own `--exclude` counts for nothing beside `--selector`.
     """
-    asked, selector = _Asked(), cast(Any, NodeSelector)
+    asked, selector = _Selection(), cast(Any, NodeSelector)
     whole = selector.filter_selection
 
     def some(self: Any, selected: Any) -> Any:
@@ -170,12 +170,12 @@ class _Rounds:
     stop: Stop
     adapter: Any
     _turns: dict[Selection, Turn] = field(init=False)
-    _shown: Shown = field(init=False)
+    _shown: RoundsShown = field(init=False)
     _has_logs: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._turns = self.wanted.turns(time.monotonic())
-        self._shown = Shown(self.wanted, self._turns)
+        self._shown = RoundsShown(self.wanted, self._turns)
 
     def go(self) -> int:
         try:
@@ -263,7 +263,7 @@ class _Rounds:
             print(line, file=sys.stderr, flush=True)
 
 
-def _said(done: dbtRunnerResult, asked: _Asked, ran: Mapping[str, bool], seconds: float) -> str:
+def _said(done: dbtRunnerResult, asked: _Selection, ran: Mapping[str, bool], seconds: float) -> str:
     """What is told of a round."""
     failed = sum(not one for one in ran.values())
     parts = [f"{counted(len(ran), 'node')} in {seconds:.1f} s"]

@@ -28,7 +28,7 @@ _RENEWED = 15.0
 _COUNTED = ("events", "rejected")
 
 
-class Shown:
+class RoundsShown:
     """What the rounds of one command show.
 
     Args:
@@ -37,7 +37,7 @@ class Shown:
 
     def __init__(self, wanted: Wanted, turns: Mapping[Selection, Turn]) -> None:
         self._wanted, self._turns = wanted, turns
-        self._metrics = metrics.Shown()
+        self._metrics = metrics.Served()
         self._runs: dict[str, metrics.NodeRun] = {}
         self._totals: dict[tuple[str, str], float] = {}
         self._successes: dict[Selection, float] = {}

@@ -143,8 +143,8 @@ def cleaned_twice(nodes: Iterable[Any]) -> list[str]:
         if is_cleaned and len(reading) > 1:
             option = feeds[one].options["cleanSource"]
             found.append(
-                f"source {feeds[one].spec.source}: alluvium_stream.options.cleanSource: {option}: "
-                "a file is taken away once one streaming table has read it, and "
+                f"source {feeds[one].spec.source}: meta.{streams.META}.options.cleanSource: "
+                f"{option}: a file is taken away once one streaming table has read it, and "
                 f"{', '.join(sorted(reading.values()))} read these files; accepted: one streaming "
                 "table that reads them, and others that read it by ref(); or no cleanSource"
             )

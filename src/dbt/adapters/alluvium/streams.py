@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium import ingest as stream
-from alluvium.ingest.spec import KEYS
+from alluvium.delta.log import arrivals
+from alluvium.ingest.spec import META
 from alluvium.names import in_catalog, quoted
 from alluvium.paths import Place
-from alluvium.schema import shown
 from dbt.adapters.alluvium import told
 from dbt.adapters.alluvium.figures import ModelResponse
 from dbt.adapters.alluvium.freshness import as_text, behind
 
-META = "alluvium_stream"
 _READERS = ("streaming_table", "table", "incremental", "snapshot", "ephemeral (read by these)")
 
 # What Delta says of a new table whose folder holds something else.
@@ -125,16 +125,10 @@ def mistakes(sources: Iterable[Mapping[str, Any]]) -> list[str]:
         name = f"{source['source_name']}.{source['name']}"
         if META not in meta:
             continue
-        if not isinstance(meta[META], Mapping):
-            found.append(
-                f"source {name}: meta.{META}: {shown(meta[META])} is not a mapping;"
-                f" accepted keys: {', '.join(KEYS)}"
-            )
-            continue
         try:
             stream.parse_spec(name, meta[META])
         except stream.SpecError as error:
-            found += [f"source {error.source}: {META}.{m}" for m in error.mistakes]
+            found += [f"source {name}: {mistake}" for mistake in error.mistakes]
     return found
 
 
@@ -241,12 +235,28 @@ def check_view(name: str, sql: str) -> None:
 
 def once_had_batch(session: SparkSession, relation: Any, batch: int) -> bool:
     """Whether a table's own log proves that its stream came as far as this batch."""
-    if relation.is_view or relation.render().startswith("("):
+    if not _has_log(relation):
         return False
     try:
         return stream.highest_batch(session, relation.render()) >= batch
     except PySparkException:
         return False  # no Delta table: it has no history
+
+
+def had_batch(session: SparkSession, relation: Any, batch: int) -> bool:
+    """Whether a table's own log has this batch of its stream, be its rows there or gone."""
+    if not _has_log(relation):
+        return False
+    try:
+        return arrivals.had_batch(session, relation.render(), batch)
+    except (PySparkException, Py4JJavaError):
+        return False
+
+
+def _has_log(relation: Any) -> bool:
+    return not isinstance(relation, str) and not (
+        relation.is_view or relation.render().startswith("(")
+    )
 
 
 def as_dict(figures: stream.StreamFigures, model: str, empty: bool) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from alluvium.engine.causes import explain
 from alluvium.engine.statements import statements
 from alluvium.plan.compaction.daily import fragments_a_day
 from alluvium.plan.layout.settings import Layout, parse_layout
-from alluvium.plan.layout.suggestion import Table, suggest
+from alluvium.plan.layout.suggestion import Shape, suggest
 from dbt.adapters.alluvium import streams
 from dbt.adapters.alluvium.live import as_names
 from dbt.adapters.alluvium.places import short
@@ -116,7 +116,7 @@ def _name(node: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> str:
     return f"{node['package']}.{node['name']}" if alike > 1 else str(node["name"])
 
 
-def _table(session: SparkSession, one: Mapping[str, Any]) -> Table:
+def _table(session: SparkSession, one: Mapping[str, Any]) -> Shape:
     fields = session.table(one["table"]).schema.fields
     hidden = [name.lower() for name in one["hides"]]
     types = {f.name: f.dataType.simpleString() for f in fields if f.name.lower() not in hidden}
@@ -125,7 +125,7 @@ def _table(session: SparkSession, one: Mapping[str, Any]) -> Table:
     times = [name for name in bounded if types.get(name) in ("timestamp", "date")]
     files = log.fragments(session, one["table"], times) if times else {}
     daily = {name: fragments_a_day(found, layout) for name, found in files.items()}
-    return Table(
+    return Shape(
         types,
         bounded,
         partitions=log.metadata(session, one["table"]).partitions,

@@ -77,9 +77,8 @@ class Branching(Versioning):
                     table = in_catalog(f"{schema}.{node.alias}")
                     # The macro `keep_rejected` makes the second one.
                     built |= {table, f"{table}__rejected"}
-            done = branches.discard(
-                session, branch, built, schemas, self._in_metastore(), dry_run=dry_run
-            )
+            planned = branches.discard(session, branch, built, schemas, self._in_metastore())
+            done = planned.done(dry_run=dry_run)
         does = "would be dropped" if dry_run else "dropped"
         lines = [f"{table}: {does}" for table in done.tables]
         lines += [

@@ -14,15 +14,15 @@ from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from alluvium.delta.log import log
 from alluvium.delta.log import partial as parts
-from alluvium.delta.log.heads import head_of, shown_since
 from alluvium.delta.log.log import TableVersion
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.plan import published_models
 from alluvium.plan.graph import is_in_files, name_of
 from alluvium.plan.status.table import FailedAudit
+from alluvium.plan.versions.batches import shown_since
 from dbt.adapters.alluvium import audit, held_back, noting, told
-from dbt.adapters.alluvium.held_back import HeldBack, Shown
+from dbt.adapters.alluvium.held_back import HeldBack, PublishedHead
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 
@@ -36,7 +36,7 @@ def partial() -> str | None:
 
 class HoldingBack(SessionAdapter):
     # Each command has one of its own.
-    _ledger = audit.Ledger()
+    _ledger = audit.AuditLedger()
 
     @cached_property
     def _candidates(self) -> dict[str, str]:
@@ -123,20 +123,20 @@ class HoldingBack(SessionAdapter):
         shown = [one for node in shows if (one := self._shown(node, version)) is not None]
         return HeldBack(candidate, version.version, len(tests), shown)
 
-    def _shown(self, node: Any, tested: TableVersion) -> Shown | None:
+    def _shown(self, node: Any, tested: TableVersion) -> PublishedHead | None:
         """What readers see of a published model; None where that cannot be told."""
         table, session = self.table_of(node), self._handle.session
         try:
             if not session.catalog.tableExists(table):
-                return Shown(name_of(node))
-            snapshot = log.snapshot_of(session, table)
-            head = head_of(snapshot)
+                return PublishedHead(name_of(node))
+            now = TableSnapshot.of(session, table)
+            head = now.head
             if head is None:
-                return Shown(name_of(node))
-            since = shown_since(session, snapshot)
+                return PublishedHead(name_of(node))
+            since = shown_since(now.commits())
         except (PySparkException, Py4JError):
             return None
-        return Shown(name_of(node), head.version, since, head.table_id == tested.table_id)
+        return PublishedHead(name_of(node), head.version, since, head.table_id == tested.table_id)
 
     def tell_held_back(self) -> None:
         """Tell what was held back, behind the run."""

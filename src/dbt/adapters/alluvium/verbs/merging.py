@@ -19,18 +19,19 @@ from pyspark.sql import DataFrame, SparkSession
 
 from alluvium import marks
 from alluvium.delta.log import committing, log, own_commit
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.merge import batch, staged
 from alluvium.delta.rewrite import bucket_column
 from alluvium.merge import execute, one_commit, progress, skipped
 from alluvium.merge.conflicts import retry
 from alluvium.plan.graph import bronze_of
 from alluvium.plan.merge.batch import verify_mistake
-from alluvium.plan.merge.figures import MergeFigures, merge_line
+from alluvium.plan.merge.figures import Merged, MergeFigures, merge_line
 from dbt.adapters.alluvium import freshness, layouts, nested
 from dbt.adapters.alluvium.column import columns
 from dbt.adapters.alluvium.figures import MergeResponse, of_statement, written
 from dbt.adapters.alluvium.handle import mistakes
-from dbt.adapters.alluvium.merges import MergeAnswer, Plan, Planner, StoredTable
+from dbt.adapters.alluvium.merges import MergePlan, Planner, StoredTable
 from dbt.adapters.alluvium.relation import AlluviumRelation
 from dbt.adapters.alluvium.verbs.checking import Checking
 from dbt.adapters.alluvium.verbs.progressing import Progressing
@@ -46,8 +47,10 @@ class Merging(Checking, Progressing):
         predicates: str | Sequence[str] | None = None,
         is_new: bool = False,
         on_schema_change: str | None = None,
-    ) -> MergeAnswer:
+    ) -> dict[str, Any]:
         """Merge a staged batch by `meta.alluvium_merge`, planned again where others were faster.
+
+        Gives the statement as `sql`, dbt's `response`, and the console's `line`.
 
         Args:
             target: The table.
@@ -70,37 +73,28 @@ class Merging(Checking, Progressing):
                 # A temporary view keeps its query analysed: its text would be at each look.
                 self._handle.unread(source.render()).createOrReplaceTempView(str(source.identifier))
             if on_schema_change is not None and not is_new:
-                source = self._with_fields(source, table, on_schema_change)
+                source = self.with_fields(source, table, on_schema_change)
             try:
-                plan, outcome = self._merged(target, source, node, predicates, is_new)
+                plan, merged = self._merged(target, source, node, predicates, is_new)
             finally:
                 self._handle.release(source.render())
-            if outcome is None:
+            if merged is None:
                 self._pass_over(session, table, node["unique_id"])
-        done = MergeFigures(plan.figures, seconds=0, is_pending=outcome is not None)
-        if plan.figures.rejected:
-            done = replace(done, rejected_table=plan.texts.rejected_table)
-        if outcome is not None:
-            files, size = outcome.files, outcome.bytes
-            if files is None or not outcome.affected:
-                files, size = written(session, table) if outcome.affected else (None, None)
-            done = replace(
-                done,
-                affected=outcome.affected,
-                engine=outcome.engine,
-                refused=outcome.refused,
-                kept=outcome.kept,
-                files=files,
-                bytes=size,
-                conflicts=outcome.conflicts,
-                restarts=outcome.restarts,
-                already_merged=outcome.already_merged,
-            )
-        seconds = time.monotonic() - started
-        fresh = self._freshness(table, node["unique_id"], plan.figures.newest_event)
-        done = replace(done, seconds=seconds, freshness=fresh)
-        sql = "-- nothing new" if outcome is None else plan.texts.statement
-        return MergeAnswer(sql, MergeResponse.of(done), merge_line(plan.name, done))
+        if merged is not None and (merged.files is None or not merged.affected):
+            files, size = written(session, table) if merged.affected else (None, None)
+            merged = replace(merged, files=files, bytes=size)
+        done = MergeFigures(
+            plan.figures,
+            merged,
+            time.monotonic() - started,
+            plan.texts.rejected_table if plan.figures.rejected else None,
+            self._freshness(table, node["unique_id"], plan.figures.newest_event),
+        )
+        return {
+            "sql": "-- nothing new" if merged is None else plan.texts.statement,
+            "response": MergeResponse.of(done),
+            "line": merge_line(plan.name, done),
+        }
 
     def _merged(
         self,
@@ -109,7 +103,7 @@ class Merging(Checking, Progressing):
         node: Mapping[str, Any],
         predicates: str | Sequence[str] | None,
         is_new: bool,
-    ) -> tuple[Plan, execute.Outcome | None]:
+    ) -> tuple[MergePlan, Merged | None]:
         """The last plan, and what came of it; None where the first had nothing to merge."""
         table, batch_name = target.render(), source.render()
 
@@ -123,7 +117,7 @@ class Merging(Checking, Progressing):
         merged_table = execute.DeltaTable(
             self.session, table, node["unique_id"], engine, layout.sort_by if layout else ()
         )
-        plans: list[Plan] = []
+        plans: list[MergePlan] = []
 
         def statement() -> execute.Statement | None:
             # The batch may be computed from the table that another writer has changed since.
@@ -161,10 +155,10 @@ class Merging(Checking, Progressing):
                 beside=self._read_from(node["unique_id"], plan.numbers),
             )
 
-        outcome = execute.run(merged_table, statement)
-        return plans[-1], outcome
+        merged = execute.run(merged_table, statement)
+        return plans[-1], merged
 
-    def _verify(self, plan: Plan, node: Mapping[str, Any]) -> None:
+    def _verify(self, plan: MergePlan, node: Mapping[str, Any]) -> None:
         assert plan.texts.verify is not None
         missed, example = self.rows(plan.texts.verify)[0]
         mistake = verify_mistake(plan.outline.settings, int(missed), example)
@@ -173,10 +167,10 @@ class Merging(Checking, Progressing):
 
     def _without_changed(
         self,
-        plan: Plan,
+        plan: MergePlan,
         source: AlluviumRelation,
         planner: Callable[[AlluviumRelation], Planner],
-    ) -> Plan:
+    ) -> MergePlan:
         """A plan that rejects the events of keys whose rows the merge would not see.
 
         Without them the ranges may be others, and leave out other rows.
@@ -201,12 +195,14 @@ class Merging(Checking, Progressing):
         for sql in statements[1:]:
             self.run_with_retries(table, sql, "merge")
 
-    def _with_fields(
-        self, source: AlluviumRelation, table: str, on_schema_change: str
+    @available.parse_none
+    def with_fields(
+        self, source: AlluviumRelation, table: str, on_schema_change: str, inserts: bool = False
     ) -> AlluviumRelation:
-        """The batch with the table's fields inside columns."""
-        rows = self._handle.table(source.render())
-        fitted = nested.fit(self.session, rows, table, on_schema_change)
+        """The batch with the table's fields inside columns; `source` itself where it has them."""
+        with self._working() as session:
+            rows = self._handle.table(source.render())
+            fitted = nested.fit(session, rows, table, on_schema_change, inserts=inserts)
         if fitted is None:
             return source
         view = source.incorporate(path={"identifier": f"{source.identifier}_fields"})
@@ -283,12 +279,12 @@ class Merging(Checking, Progressing):
 
     def look_at(self, table: str) -> StoredTable:
         """What a merge asks of its table, of one version."""
-        snapshot = log.snapshot_of(self.session, table)
-        known = log.metadata_of(snapshot)
+        now = TableSnapshot.of(self.session, table)
+        known = now.metadata
         texts = known.noted(log.BOUNDED_TEXT)
         return StoredTable(
             id=known.id,
-            numbers=log.numbers(snapshot)[1],
+            numbers=now.numbers[1],
             columns=columns(known.schema.fields, keeps_bounds=False),
             partitions=known.partitions,
             made=known.made,

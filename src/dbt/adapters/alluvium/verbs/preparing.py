@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from dbt.flags import get_flags
+from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from alluvium.delta.published.published import RETENTION
-from alluvium.engine import pools, zone
+from alluvium.engine import pools, statements, zone
 from alluvium.engine.properties import as_text
+from alluvium.plan.recovery import findings
 from dbt.adapters.alluvium import layouts, lost_tables, named, noting
 from dbt.adapters.alluvium.handle import spark_errors
 from dbt.adapters.alluvium.verbs.reusing import Reusing
 from dbt.adapters.alluvium.verbs.versioning import Versioning
 
 _VECTORS = "delta.enableDeletionVectors"
+_GRANT = "grant select on t to `u`"
 
 
 class Preparing(Reusing, Versioning):
@@ -39,6 +42,13 @@ class Preparing(Reusing, Versioning):
         for key, value in named.lists(config).items():
             config.model.config[key] = value
         session = self._handle.session
+        # The statements for them come last: the node would fail behind its own work.
+        if config.get("grants") and not statements.is_known(session, _GRANT):
+            raise DbtRuntimeError(
+                f"{config.model.name}: grants: Spark's own catalog has no grants, and this Spark no"
+                " plug-in with the statement GRANT. Nothing was changed. Accepted: no `grants` on"
+                " this target; who may read is what the permissions of the files say"
+            )
         self._check_free(config)
         meta = config.get("meta") or {}
         if "alluvium_merge" in meta:
@@ -89,12 +99,14 @@ class Preparing(Reusing, Versioning):
         if found is not None:
             lost_tables.check_replaced(node, found, full_refresh=bool(full))
         elif was is not None and not full:
-            # Another model of the project goes on with the table: it was adopted, or renamed too.
-            ours = {(str(one.schema), str(one.alias).lower()) for one in self.nodes.values()}
-            strangers = [
-                one for name, one in others.items() if (str(node.schema), name) not in ours
-            ]
-            lost_tables.check_renamed(self._handle.session, self.table_of(node), was, strangers)
+            session = self._handle.session
+            now = lost_tables.renamed_to(session, node, was, self.nodes.values())
+            if now is not None:
+                why = findings.renamed(self.table_of(node), now)
+                raise DbtRuntimeError(
+                    f"{node.name}: {why.what}: {why.means}. Nothing was changed. Accepted:"
+                    f" {why.helps}; or --full-refresh, which begins from nothing"
+                )
 
     def _enter_tier(self, session: SparkSession, name: str) -> None:
         """Run this node in its tier's pool and with its Spark settings; both end with the node."""

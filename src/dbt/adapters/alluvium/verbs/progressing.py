@@ -15,7 +15,7 @@ from alluvium.merge import progress
 from alluvium.plan.commands import operation
 from alluvium.plan.graph import carriers, name_of
 from alluvium.plan.versions import batches, heirs, left_out
-from dbt.adapters.alluvium import selection, told
+from dbt.adapters.alluvium import selection, streams, told
 from dbt.adapters.alluvium.merges import Inherited, State
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 from dbt.adapters.alluvium.verbs.streaming import Staged, name_of_bronze
@@ -48,29 +48,37 @@ class Progressing(SessionAdapter):
         numbers = self.inherited(table, state, model_id).numbers
         through = progress.of_model(state[0], numbers, model_id)
         if bronze is not None and through is not None:
-            name, before = name_of_bronze(bronze), numbers.get(batches.read_from(model_id), -1)
-            if before >= 0 and before != batches.number_of(name):
-                self._check_same_batches(name, through, model_id)
+            before = numbers.get(batches.read_from(model_id), -1)
+            if before != batches.number_of(name_of_bronze(bronze)):
+                self._check_same_batches(bronze, through, model_id, is_noted=before >= 0)
         return through
 
-    def _check_same_batches(self, bronze: str, through: int, model_id: str) -> None:
+    def _check_same_batches(
+        self, bronze: BaseRelation | str, through: int, model_id: str, *, is_noted: bool
+    ) -> None:
         """Raise where a table of events does not have the batch that progress stands at.
 
         Its numbers are others then, and its events up to there would be passed over.
+
+        is_noted: whether the batches were surely those of another table. A first merge does not
+        know whose they were where another command has staged its batch.
         """
+        table, name = name_of_bronze(bronze), name_of(self.nodes[model_id])
         with self._working() as session:
-            below = f"select max(`_batch_id`) from {bronze} where `_batch_id` <= {through}"
+            below = f"select max(`_batch_id`) from {table} where `_batch_id` <= {through}"
             found = session.sql(below).collect()[0][0]
-        name = name_of(self.nodes[model_id])
         if found is None:
             return
         if int(found) == through:
-            told.say(
-                f"{name}: goes on in another table of events, {bronze}, behind batch {through:,}"
-            )
+            if is_noted:
+                told.say(
+                    f"{name}: goes on in another table of events, {table}, behind batch {through:,}"
+                )
             return
+        if not is_noted and streams.had_batch(session, bronze, through):
+            return  # it is the same table, where the rows of that batch are gone
         raise DbtRuntimeError(
-            f"{name} has merged event batches of another table up to {through}. {bronze} has"
+            f"{name} has merged event batches of another table up to {through}. {table} has"
             f" batches below {through}, and not that one: they would be passed over. Accepted: the"
             f" table that {name} was merged from before; or {name} and the model that stages its"
             " batch with --full-refresh"

@@ -85,7 +85,7 @@ class Publishing(HoldingBack):
     def begin_audit(self) -> None:
         """Forget what the command before saw."""
         before = selection.passed_before(self.config) if self.is_retry() else set()
-        self._ledger = audit.Ledger(before=before)
+        self._ledger = audit.AuditLedger(before=before)
         self.__dict__.pop("_candidates", None)
 
     def begin_test(self, node: Any) -> None:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 
 from dbt.adapters.base import available
+from pyspark.sql import SparkSession
 
+from alluvium.delta.log.log_folder import LogFolder
 from alluvium.engine import homes
 from alluvium.recovery.fsck import Fsck, Report
 from alluvium.recovery.recover import Recovery
 from alluvium.recovery.tables import Table
-from dbt.adapters.alluvium import project_tables, told
+from dbt.adapters.alluvium import lost_tables, noting, project_tables, told
 from dbt.adapters.alluvium.verbs.base import SessionAdapter
 
 # Seconds between lines that say how far the work is.
@@ -73,7 +76,18 @@ class Recovering(SessionAdapter):
 
     def _tables_in_files(self) -> list[Table]:
         session = self._handle.session
-        return list(project_tables.tables(session, self._home, self.nodes, self.table_of))
+        found = project_tables.tables(session, self._home, self.nodes, self.table_of)
+        return [replace(one, renamed=self._renamed(session, one)) for one in found]
+
+    def _renamed(self, session: SparkSession, table: Table) -> str | None:
+        """What a table is called now, as builds would tell."""
+        node = self.node_of(table.model)
+        if table.is_registered or not lost_tables.keeps_rows(node):
+            return None
+        noted = noting.read(self._home, f"{node.schema}.{node.alias}")
+        if noted is None or noted.table_id is None or LogFolder(session, table.place).exists():
+            return None
+        return lost_tables.renamed_to(session, node, noted.table_id, self.nodes.values())
 
 
 def _chosen(tables: Iterable[Table], models: list[str] | None) -> list[str] | None:

@@ -18,7 +18,7 @@ from alluvium.plan import published_models
 from alluvium.plan.graph import keeps_tombstones, parents_of, streams_above
 from alluvium.plan.versions import undo
 from alluvium.versions import restore
-from alluvium.versions.restore import Restored, Shown, Subject
+from alluvium.versions.restore import Reader, Restored, Subject
 from alluvium.wording import counted
 from dbt.adapters.alluvium.verbs.progressing import Progressing
 from dbt.adapters.alluvium.verbs.publishing import Publishing
@@ -68,7 +68,8 @@ class Restoring(Publishing, Progressing):
                 self._take_over(session, subject.table, former, subject.model)
             events = self._events_of(session, node, files, batch, before_batch)
             if batch is not None:
-                changed = restore.mark(session, subject, batch, bool(skip), dry_run, events)
+                marks = restore.mark(session, subject, batch, bool(skip), events)
+                changed = marks.done(dry_run=dry_run)
                 lines = [
                     _marked(node.name, one, bool(skip), one in changed, dry_run)
                     for one in events or [(batch, None)]
@@ -77,11 +78,11 @@ class Restoring(Publishing, Progressing):
                 if changed and not skip and merged is not None and merged >= batch:
                     lines.append(_backfill(node.name, batch))
                 return lines
-            done = restore.restore(
+            planned = restore.restore(
                 session,
                 subject,
                 [
-                    Shown(self.table_of(one), one.name, keeps_tombstones(node))
+                    Reader(self.table_of(one), one.name, keeps_tombstones(node))
                     for one, candidate in published_models.candidates(self.nodes)
                     if candidate.unique_id == node.unique_id
                 ],
@@ -90,8 +91,8 @@ class Restoring(Publishing, Progressing):
                 including=including,
                 skip=skip,
                 files=events,
-                dry_run=dry_run,
             )
+            done = planned.done(dry_run=dry_run)
         return _lines(node.name, done, bool(skip), dry_run)
 
     def _events_of(
@@ -154,14 +155,16 @@ def _lines(name: str, done: Restored, skip: bool, dry_run: bool) -> list[str]:
         then = None if one.about in stay_out else _COMES_BACK.get(one.kind)
         lines.append(f"  undoes {one}" + (f": {then}" if then else ""))
     lines += [f"  {_marked(name, events, skip, True, dry_run)}" for events in done.skips]
-    for shown, is_held in done.moved:
-        held = "; a checkout holds it there" if is_held else ""
-        lines.append(f"  {shown.name}: {'would show' if dry_run else 'shows'} that too{held}")
-    for shown, version in done.unknown:
-        lines.append(
-            f"  {shown.name}: stays at version {version:,} of {name}, for the log no longer tells"
-            " whether that was undone; accepted: `alluvium.checkout` to another one"
-        )
+    for reader in done.readers:
+        if reader.is_undone:
+            held = "; a checkout holds it there" if reader.is_held else ""
+            lines.append(f"  {reader.name}: {'would show' if dry_run else 'shows'} that too{held}")
+        elif reader.is_undone is None and reader.head:
+            lines.append(
+                f"  {reader.name}: stays at version {reader.head.version:,} of {name}, for the log"
+                " no longer tells whether that was undone; accepted: `alluvium.checkout` to another"
+                " one"
+            )
     return lines
 
 

@@ -16,7 +16,7 @@ from alluvium.wording import counted
 from dbt.adapters.alluvium import reuse, told
 from dbt.adapters.alluvium.figures import ModelResponse
 from dbt.adapters.alluvium.relation import AlluviumRelation
-from dbt.adapters.alluvium.reuse import Asked, AskedTable, Kept
+from dbt.adapters.alluvium.reuse import AskedTable, AskedTest, KeptAnswer
 from dbt.adapters.alluvium.verbs.checking import Checking
 from dbt.adapters.alluvium.verbs.holding_back import HoldingBack, partial
 
@@ -66,7 +66,7 @@ class Reusing(Checking, HoldingBack):
         again = why or self._why_not_kept(node)
         if is_test:
             path = self._home / FOLDER / notes.file_name(f"{node.schema}.{node.unique_id}")
-            self._handle.asked = Asked(node.unique_id, again, why is None, path)
+            self._handle.asked = AskedTest(node.unique_id, again, why is None, path)
             return
         is_seed, root = node.resource_type == "seed", self.root_of(node.package_name)
         file = root / node.original_file_path if is_seed and root is not None else None
@@ -111,12 +111,12 @@ class Reusing(Checking, HoldingBack):
             done = super().execute(sql, auto_begin, fetch, limit)
             asked.saw(self._handle, sql)
             return done
-        if not isinstance(asked, Asked) or not fetch or limit is not None:
+        if not isinstance(asked, AskedTest) or not fetch or limit is not None:
             return super().execute(sql, auto_begin, fetch, limit)
         handle = self._handle
         found = asked.look(handle, sql)
-        self._asked.append(isinstance(found, Kept))
-        if isinstance(found, Kept):
+        self._asked.append(isinstance(found, KeptAnswer))
+        if isinstance(found, KeptAnswer):
             return found.response, found.table
         response, table = super().execute(sql, auto_begin, fetch, limit)
         return replace(response, not_kept=asked.note(handle, sql, table) or found), table

@@ -10,6 +10,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from alluvium.delta.log import log
 from alluvium.delta.log.commit_files import TableLog
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.refs import dependents, pinned, unregistered
 from alluvium.delta.refs.clones import Made
 from alluvium.delta.refs.dependents import Dependent
@@ -18,7 +19,7 @@ from alluvium.merge import progress
 from alluvium.plan import published_models
 from alluvium.report.log_lines import log_lines, names, parsed_moment, version_lines
 from alluvium.versions import refs
-from alluvium.versions.points import Point, Table, resolve
+from alluvium.versions.points import Point, PointTable, resolve
 from alluvium.wording import counted
 from dbt.adapters.alluvium import live
 from dbt.adapters.alluvium.relation import AlluviumRelation
@@ -44,7 +45,7 @@ class Versioning(Publishing):
         """
         with self._working("alluvium.tag") as session:
             found = self.point_of(unique_id, point)
-            made = refs.tag(session, found, name, message, dry_run=dry_run)
+            made = refs.tag(session, found, name, message).done(dry_run=dry_run)
         does = "would name" if dry_run else "names"
         return (
             f"{self.nodes[unique_id].name}: tag {name} {does} {_shown(made, point)},"
@@ -60,7 +61,7 @@ class Versioning(Publishing):
         """
         node = self.nodes[unique_id]
         with self._working("alluvium.untag") as session:
-            was = refs.untag(session, self.asked(unique_id).name, name, dry_run=dry_run)
+            was = refs.untag(session, self.asked(unique_id).name, name).done(dry_run=dry_run)
         does = "would be" if dry_run else "is"
         return f"{node.name}: tag {name}, of version {was.version:,}, {does} taken away"
 
@@ -85,7 +86,8 @@ class Versioning(Publishing):
         node = self.nodes[unique_id]
         with self._working("alluvium.clone") as session:
             found, schema = self.point_of(unique_id, point), str(node.schema)
-            made = refs.clone(session, found, to, message, schema=schema, dry_run=dry_run)
+            planned = refs.clone(session, found, to, message, schema=schema)
+            made = planned.done(dry_run=dry_run)
         does = "would show" if dry_run else "shows"
         return (
             f"{node.name}: clone {made.ref.name} {does} {_shown(made, point)},"
@@ -102,8 +104,8 @@ class Versioning(Publishing):
         """
         of, name = source.stored.render(), (str(target.schema), str(target.identifier))
         with self._working(f"{target.render()} is not cloned") as session:
-            _, has_begun = refs.clone_into(session, Point(of), name, began=progress.of_clone)
-            if not has_begun:  # Delta's own command made it
+            planned = refs.clone_into(session, Point(of), name, began=progress.of_clone)
+            if not planned.apply().has_begun:  # Delta's own command made it
                 progress.copy(session, of, target.render())
 
     @available.parse_none
@@ -112,8 +114,7 @@ class Versioning(Publishing):
         schema, name = str(target.schema), str(target.identifier)
         with self._working() as session:
             place = unregistered.default_folder(session, schema, name)
-            snapshot = log.snapshot_of(session, source.stored.render())
-            folders = dependents.roots(session, snapshot)
+            folders = dependents.roots(TableSnapshot.of(session, source.stored.render()))
             dependents.note(session, Dependent("clone", f"{schema}.{name}", place), folders)
 
     @available.parse(lambda *a, **k: "")
@@ -130,15 +131,15 @@ class Versioning(Publishing):
         Raises:
             DbtRuntimeError: There is no such version, and which there are.
         """
-        rendered = relation.stored.render()
+        name = relation.stored.render()
         found = [
             one.unique_id
             for one in self.nodes.values()
             if one.resource_type in ("model", "seed", "snapshot")
-            and self.table_of(one).lower() == rendered.lower()
+            and self.table_of(one).lower() == name.lower()
         ]
         with self._working("alluvium.at") as session:
-            table = self.asked(found[0]) if found else Table(rendered, str(relation.identifier))
+            table = self.asked(found[0]) if found else PointTable(name, str(relation.identifier))
             point = resolve(
                 session, table, version=version, timestamp=timestamp, tag=tag, batch=batch
             )
@@ -189,7 +190,7 @@ class Versioning(Publishing):
         values = {**given, "timestamp": None if timestamp is None else str(timestamp)}
         return resolve(self._handle.session, self.asked(unique_id), **values)
 
-    def asked(self, unique_id: str) -> Table:
+    def asked(self, unique_id: str) -> PointTable:
         """A model's table, with its candidate where it is published.
 
         Raises:
@@ -199,9 +200,9 @@ class Versioning(Publishing):
         name = self.table_of(node)
         self._check_built(name, f"{node.name}: ")
         if not published_models.is_published(node):
-            return Table(name, node.name)
+            return PointTable(name, node.name)
         candidate = published_models.candidate_of(node, self.nodes)
-        return Table(name, node.name, Table(self.table_of(candidate), candidate.name))
+        return PointTable(name, node.name, PointTable(self.table_of(candidate), candidate.name))
 
     @available.parse_list
     def vacuum(self, relation: AlluviumRelation, dry_run: bool = False) -> list[str]:

@@ -67,14 +67,14 @@
       {%- do adapter.check_layout(compiled_code, model.name, layout, config.get('partition_by'), this.render(),
                                   more_columns=on_schema_change != 'ignore') -%}
     {%- endif -%}
-    {#- dbt-spark compares only the first build with the contract. -#}
-    {%- if config.get('contract').enforced and not merged and not rebuild and language == 'sql' -%}
-      {%- do get_assert_columns_equivalent(compiled_code) -%}
-    {%- endif -%}
     {%- call statement('create_tmp_relation', language=language) -%}
       {{ create_table_as(True, tmp_relation, compiled_code, language) }}
     {%- endcall -%}
 
+    {#- dbt-spark compares only the first build with the contract. -#}
+    {%- if config.get('contract').enforced and not rebuild -%}
+      {%- do get_assert_columns_equivalent(alluvium._empty_merge_table(model, tmp_relation) if merged else 'select * from ' ~ tmp_relation) -%}
+    {%- endif -%}
     {%- if layout is not none and language == 'python' and not rebuild -%}
       {%- do adapter.check_layout('select * from ' ~ tmp_relation, model.name, layout, config.get('partition_by'), this.render(),
                                   more_columns=on_schema_change != 'ignore') -%}
@@ -110,6 +110,10 @@
         {%- endif -%}
       {%- endif -%}
       {%- do process_schema_changes(on_schema_change, source, existing_relation) -%}
+      {#- INSERT takes as many fields for the same, whatever their names. Delta's MERGE goes by these. -#}
+      {%- if file_format == 'delta' and strategy != 'merge' -%}
+        {%- set source = adapter.with_fields(source, this.render(), on_schema_change, inserts=true) -%}
+      {%- endif -%}
       {%- if windowed -%}
         {%- set done = adapter.write_window(adapter.batch_window(source.render(), this.render(), model), this.render(),
                                             source.render(), model, fills=on_schema_change != 'ignore') -%}

@@ -1,5 +1,10 @@
-{#- Fields inside structs, arrays and maps follow the model as its columns do. -#}
+{#- Types, and fields inside structs, arrays and maps, follow the model as its columns do. -#}
 {% macro alluvium__process_schema_changes(on_schema_change, source_relation, target_relation) %}
+  {%- if on_schema_change == 'sync_all_columns' -%}
+    {#- What is refused is so before anything is changed. -#}
+    {%- set removed = check_for_schema_changes(source_relation, target_relation).target_not_in_source -%}
+    {%- if removed -%}{%- do alluvium_check_removed(target_relation, removed) -%}{%- endif -%}
+  {%- endif -%}
   {%- if on_schema_change in ('append_new_columns', 'sync_all_columns') -%}
     {%- do adapter.sync_fields(source_relation.render(), target_relation.render(), on_schema_change) -%}
   {%- endif -%}
