@@ -165,18 +165,26 @@ def clone_for(
     point: Point,
     location: str,
     began: Began,
+    there: Ref | None = None,
 ) -> tuple[Ref, bool]:
     """Make a table of a branch, in a folder that the catalog gets to know when it is complete.
 
-    Returns what was made, and whether it has the numbers of `began`: by Delta's command it has not.
+    there: what a kill left in that folder, and nobody has written to. It stays where it is just
+        this table; else it goes.
+
+    Returns what was made, and whether it surely has the numbers of `began`: by Delta's command it
+    has not.
 
     Raises:
         ValueError: files of that version are gone. Nothing was left behind.
     """
     made = _making(session, point, "branch", branch, None, began)
+    is_left = there is not None and made.is_in(there)
+    if there is not None and not is_left:
+        clones.drop(session, there)
     done = made.make(
         location,
-        lambda: made.clone(location),
+        lambda: 0 if is_left else made.clone(location),
         lambda: Files(session).delete(location),
         False,
     )

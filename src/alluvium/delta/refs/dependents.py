@@ -24,6 +24,7 @@ from pyspark.sql import functions as F
 from alluvium.delta.files import paths
 from alluvium.delta.handles import DeltaSnapshot
 from alluvium.delta.log import log
+from alluvium.delta.log.log_folder import is_draft
 from alluvium.delta.refs import named_files
 from alluvium.engine import causes
 from alluvium.engine.files import Files
@@ -136,7 +137,7 @@ def living(session: SparkSession, folder: str) -> list[Dependent]:
     """
     files, found = Files(session), []
     for one in noted(session, folder):
-        if files.names(f"{one.location}/{LOG}"):
+        if not is_draft(files, f"{one.location}/{LOG}"):
             found.append(one)
         elif one.noted_at is None or datetime.now(UTC) - one.noted_at > _DEAD_AFTER:
             forget(session, one, [folder])
