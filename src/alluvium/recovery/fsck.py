@@ -134,6 +134,13 @@ class Fsck:
                 f"SQL finds no such table, though {table.place} holds one",
                 RECOVER,
             )
+        if table.is_half:
+            yield Finding(
+                "its files stay when it is dropped",
+                "a kill, or a `create table` with a location, left its entry in the metastore so",
+                RECOVER,
+                is_damage=False,
+            )
         wrong = self._health(table.place).findings()
         yield from wrong
         try:

@@ -107,6 +107,10 @@ class Recovery:
             yield self._told("registers", "it with the metastore again")
             if self._does:
                 self._register(table)
+        elif table.is_half:
+            yield self._told("lets", "its files go with it when it is dropped")
+            if self._does:
+                unregistered.manage(self._session, table.relation)
         yield from self._of_register(table)
         if table.shows is None:
             yield from self._of_paths(table)

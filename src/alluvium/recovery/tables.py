@@ -23,6 +23,8 @@ class Table:
         place: its folder, a path or URI.
         model: the unique id of its model.
         is_registered: whether the metastore has it.
+        is_half: whether it is registered so that its files stay when it is dropped, as a kill
+            leaves it.
         is_managed: whether dropping it deletes its files.
         shows: the name of the candidate that it publishes; None for a table of its own.
         hides: whether what it publishes leaves out rows that are marked `_deleted`.
@@ -38,6 +40,7 @@ class Table:
     model: str
     is_registered: bool
     is_managed: bool = True
+    is_half: bool = False
     shows: str | None = None
     hides: bool = True
     checkpoint: str | None = None

@@ -103,46 +103,60 @@ def make_table(session: SparkSession, branch: Branch, source: Point, name: tuple
     """Clone a table into a branch, with its progress; False where the branch has it already.
 
     The catalog gets it last: whoever finds the table finds its progress too, and what a kill left
-    is completed by the next call.
+    the next call completes, or makes again where it is of another version by now.
 
     Args:
         source: its version is given.
         name: schema and name of the new table.
 
     Raises:
-        ValueError: something else is there under that name, or in that folder; or files of that
-            version are gone.
+        ValueError: something else is there under that name, or in that folder, or what a killed
+            discard left; or files of that version are gone.
     """
     schema, alias = name
     table = f"{quoted(schema)}.{quoted(alias)}"
     place = unregistered.default_folder(session, schema, alias)
     made, has_begun = branch_in(session, place, branch.name), False
-    if session.catalog.tableExists(table):
-        if made is None:
-            raise ValueError(
-                f"{table} is there, and the branch {branch.name} did not make it;"
-                " accepted: another name for the branch"
-            )
-        unregistered.enter(session, table, place)
-        return False
-    if made is None:
-        if not unregistered.is_free(session, place):
+    is_known = session.catalog.tableExists(table)
+    if is_known and made is None:
+        raise ValueError(
+            f"{table} is there, and the branch {branch.name} did not make it;"
+            " accepted: another name for the branch"
+        )
+    if not is_known:
+        if made is None and not unregistered.is_free(session, place):
             raise ValueError(
                 f"{place} is not empty, and the branch {branch.name} did not make what is there;"
                 " accepted: to move that folder away, or another name for the branch"
             )
+        if made is not None and _is_written(session, place):
+            raise ValueError(
+                f"{place} holds a table of the branch {branch.name} that was written to, and the"
+                " catalog does not know it, as a killed discard leaves it; accepted: to discard"
+                f" {branch.name}, and to branch again; alluvium.recover with dry_run: false, which"
+                " enters it as it is"
+            )
         assert source.version is not None
         began = partial(_began, source.version)
-        done = refs.clone_for(session, branch.name, source, place, began)
+        done = refs.clone_for(session, branch.name, source, place, began, made)
         made, has_begun = done.ref, done.has_begun
+    assert made is not None
     by_path = relation(place)
     # The first commit of a clone that Delta's command made is without progress.
     if not has_begun and base_of(session, by_path) is None:
         of = log.state(session, made.table, made.version)
         numbers = _began(made.version, *of, log.table_id(session, by_path))
         log.commit_transactions(session, by_path, numbers, committing.FOREVER)
-    unregistered.register(session, table, place, managed=True)
-    return True
+    unregistered.enter(session, table, place)
+    return not is_known
+
+
+def _is_written(session: SparkSession, place: str) -> bool:
+    """Whether anybody has written to the table of a branch in a folder since it was made."""
+    table = relation(place)
+    newest = log.version(session, table)
+    # By Delta's command it is made in two commits: the first has no progress.
+    return newest > 1 or (newest == 1 and bool(log.state(session, table, 0)[1]))
 
 
 def _began(version: int, source_id: str, numbers: dict[str, int], table_id: str) -> dict[str, int]:

@@ -157,17 +157,26 @@ def clone_for(
     point: Point,
     location: str,
     began: Began,
+    there: Ref | None = None,
 ) -> Made:
     """Make a table of a branch, in a folder that the catalog gets to know when it is complete.
 
     Made by Delta's command, it has not begun with the numbers of `began`.
 
+    there: what a kill left in that folder, and nobody has written to. It stays where it is just
+        this table; else it goes.
+
     Raises:
         ValueError: files of that version are gone. Nothing was left behind.
     """
     made = _making(session, point, "branch", branch, None, began)
+    is_left = there is not None and made.is_in(there)
+    if there is not None and not is_left:
+        clones.drop(session, there)
     return made.planned(
-        location, lambda: made.clone(location), lambda: Files(session).delete(location)
+        location,
+        lambda: 0 if is_left else made.clone(location),
+        lambda: Files(session).delete(location),
     ).apply()
 
 

@@ -16,6 +16,7 @@ from functional.recovery.damage import cut
 from pyspark.sql import SparkSession
 
 from alluvium.delta.log import log
+from alluvium.delta.refs import unregistered
 from alluvium.engine.causes import MENDS
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -148,6 +149,16 @@ def test_what_is_provably_its_own_is_back(
     project.dbt("run-operation", "alluvium.fsck", "--args", "{full: true}")
     assert project.said("7 tables, ")
     assert project.said("no damage in ")
+    # A kill within that leaves an entry that would leave the files.
+    history = f"{project.schema}.history"
+    place = log.folder(project.session, history)
+    forget(project.session, history)
+    unregistered.register(project.session, history, place, managed=False)
+    project.dbt("run-operation", "alluvium.fsck", "--args", "{models: history}")
+    assert project.said("history: no damage: its files stay when it is dropped")
+    project.dbt("run-operation", "alluvium.recover", "--args", "{models: history, dry_run: false}")
+    assert project.said("history: lets its files go with it when it is dropped")
+    assert unregistered.is_managed(project.session, history)
     land(3, {"id": 3, "v": 1})
     project.dbt("build", "--vars", "{n: 4}")
     assert sorted(project.sql("select n from {s}.history")["n"]) == [1, 3, 4]

@@ -1,9 +1,10 @@
-"""A clone that was killed between its commit and its entry in the catalog."""
+"""What a kill leaves of clones, branches and tags, and what the next call makes of it."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +14,12 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from alluvium.delta.log import log
-from alluvium.delta.refs import dependents, unregistered
-from alluvium.versions import refs
+from alluvium.delta.log.log_folder import LogFolder
+from alluvium.delta.refs import clones, cloning, dependents, unregistered
+from alluvium.delta.refs.dependents import Dependent
+from alluvium.delta.refs.refs import base_of, ref_in, tag_folder
+from alluvium.versions import branches, refs
+from alluvium.versions.branches import Branch
 from alluvium.versions.points import Point
 
 pytestmark = pytest.mark.spark
@@ -123,3 +128,90 @@ def test_what_is_another_table_stays(
     with pytest.raises(ValueError, match=r"accepted: another name; alluvium\.recover"):
         half(made.name, then)
     shutil.rmtree(made.folder.parent / "half")
+
+
+def branched(made: Kept, branch: Branch) -> bool:
+    """Whether a branch got a table of the newest version."""
+    branches.make_schema(made.spark, branch, branch.schema)
+    name = made.name.partition(".")[2]
+    source = Point(made.name, made.version)
+    return branches.make_table(made.spark, branch, source, (branch.schema, name))
+
+
+@pytest.mark.slow
+def test_a_branch_whose_discard_was_killed(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After each file that goes the rest can be read, and no later branch takes it for its own."""
+    made, branch = Kept(spark, "discarded"), Branch("gone", "versions")
+    made.insert(1, 2, 3)
+    assert branched(made, branch)
+    ours = folder_in(spark, f"{branch.schema}.discarded")
+    append(ours, {9: "own"})
+    ref = ref_in(spark, f"file:{ours}")
+    assert ref is not None
+    delete = clones.Files.delete
+
+    def once(files: clones.Files, path: str) -> None:
+        delete(files, path)
+        raise KeyboardInterrupt
+
+    unregistered.unregister(spark, f"{branch.schema}.discarded")
+    with pytest.raises(ValueError, match="catalog does not know it, as a killed discard leaves it"):
+        branched(made, branch)
+    seen = [rows_of(spark, f"delta.`{ours}`")]
+    while Path(ours / "_delta_log" / f"{1:020}.json").exists():
+        with monkeypatch.context() as patch:
+            patch.setattr(clones.Files, "delete", once)
+            with pytest.raises(KeyboardInterrupt):
+                clones.drop(spark, ref)
+        seen.append(rows_of(spark, f"delta.`{ours}`"))
+    then = made.rows.copy()
+    assert (seen[0], seen[-1]) == ({**then, 9: "own"}, then)
+    assert all(one in (seen[0], then) for one in seen)
+    # What is left is an older version than the one that is wanted now.
+    made.insert(4)
+    assert branched(made, branch)
+    assert rows_by_spark(spark, f"{branch.schema}.discarded") == made.rows
+    branches.discard(spark, branch, [], dry_run=False)
+    assert not ours.exists()
+
+
+@pytest.mark.slow
+def test_a_branch_that_recover_entered(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Delta's command had made it, without progress: the same call brings that all the same."""
+    made, branch = Kept(spark, "entered"), Branch("half", "versions")
+    made.insert(1)
+
+    def kill(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cloning, "is_plain", lambda _: False)
+        patch.setattr(log, "commit_transactions", kill)
+        with pytest.raises(KeyboardInterrupt):
+            branched(made, branch)
+    table = f"{branch.schema}.entered"
+    place = unregistered.default_folder(spark, branch.schema, "entered")
+    unregistered.register(spark, table, place, managed=True)
+    assert base_of(spark, table) is None
+    assert not branched(made, branch)
+    began = base_of(spark, table)
+    assert began is not None
+    assert began.version == made.version
+    branches.discard(spark, branch, [], dry_run=False)
+
+
+def test_a_tag_that_was_killed_in_its_commit(spark: SparkSession) -> None:
+    """It is none: nobody could take it away, so it stops no drop, and is not damaged."""
+    made = Kept(spark, "drafted")
+    folder = log.folder(spark, made.name)
+    tag = Dependent("tag", "draft", tag_folder(folder, "draft"))
+    dependents.note(spark, tag, [folder])
+    place = Path(tag.location.removeprefix("file:")) / "_delta_log"
+    place.mkdir(parents=True)
+    (place / f".{0:020}.json.a.tmp").write_text("{")
+    assert dependents.needing(spark, folder) == []
+    assert not LogFolder(spark, tag.location).exists()

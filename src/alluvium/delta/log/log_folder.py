@@ -24,6 +24,14 @@ _CHECKPOINT_COLUMNS = (
 )
 
 
+def is_draft(files: Files, log: str) -> bool:
+    """Whether a log has no commit: a kill inside the first leaves a folder and a draft."""
+    return all(
+        name.startswith(".") or (name.startswith("_") and not files.names(f"{log}/{name}"))
+        for name in files.names(log)
+    )
+
+
 class LogFolder:
     """The log of the table in a folder.
 
@@ -37,7 +45,7 @@ class LogFolder:
         self.place = f"{place.rstrip('/')}/_delta_log"
 
     def exists(self) -> bool:
-        return self._files.is_there(self.place)
+        return not is_draft(self._files, self.place)
 
     def look(self) -> LogHealth:
         """What is there, and what of it can be read; nothing is changed."""

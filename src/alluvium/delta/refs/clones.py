@@ -210,6 +210,7 @@ def drop(session: SparkSession, one: Ref, *of: str, table: str | None = None) ->
     """Delete the folder of a tag, or of a table of a branch, and its entries in registers.
 
     The first commit says whose the folder is. It goes last, so that what a kill leaves is known.
+    Of a branch the other commits go before its own files: what is left can be read, whole.
 
     Args:
         of: folders in whose registers it stands, beside those of its files.
@@ -228,7 +229,9 @@ def drop(session: SparkSession, one: Ref, *of: str, table: str | None = None) ->
         unregistered.unregister(session, table)
     files, first = Files(session), dependents.first_commit(one.location)
     of_log = f"{one.location}/{dependents.LOG}"
-    for folder, kept in ((one.location, of_log), (of_log, first)):
+    parts = [(of_log, first), (one.location, of_log)]
+    # Without a first commit the log alone tells whose the files are.
+    for folder, kept in parts if files.is_there(first) else reversed(parts):
         # Of a log the newest first: what is left of it can be read.
         for path in (f"{folder}/{name}" for name in sorted(files.names(folder), reverse=True)):
             if path != kept:

@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from alluvium.delta.files import paths
+from alluvium.delta.log.log_folder import is_draft
 from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.refs import named_files
 from alluvium.engine import causes
@@ -135,7 +136,7 @@ def living(session: SparkSession, folder: str) -> list[Dependent]:
     """
     files, found = Files(session), []
     for one in noted(session, folder):
-        if files.names(f"{one.location}/{LOG}"):
+        if not is_draft(files, f"{one.location}/{LOG}"):
             found.append(one)
         elif one.noted_at is None or datetime.now(UTC) - one.noted_at > _DEAD_AFTER:
             forget(session, one, [folder])

@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from alluvium.delta.log.log_folder import is_draft
 from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.refs.dependents import LOG, relation
 from alluvium.engine import jvm
@@ -79,17 +80,10 @@ def default_folder(session: SparkSession, schema: str, name: str, root: str | No
 def is_free(session: SparkSession, location: str) -> bool:
     """Whether nothing is in a folder that a new table is going to have.
 
-    A log without a commit is nobody's: a kill inside the first commit leaves its folder, with a
-    draft. It stays, for another process may be about to commit.
+    A log without a commit is nobody's. It stays, for another process may be about to commit.
     """
     files = Files(session)
-    if not set(files.names(location)) <= {LOG}:
-        return False
-    return all(
-        name.startswith(".")
-        or (name.startswith("_") and not files.names(f"{location}/{LOG}/{name}"))
-        for name in files.names(f"{location}/{LOG}")
-    )
+    return set(files.names(location)) <= {LOG} and is_draft(files, f"{location}/{LOG}")
 
 
 def register(session: SparkSession, name: str, location: str, *, managed: bool) -> None:

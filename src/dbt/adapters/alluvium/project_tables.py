@@ -34,7 +34,7 @@ def tables(
     ours = [node for node in nodes.values() if is_in_files(node)]
     for node in sorted(ours, key=lambda one: one.unique_id in shown):
         root = node.config.get("location_root")
-        place, is_known = _place(session, str(node.schema), str(node.alias), root)
+        place, known = _place(session, str(node.schema), str(node.alias), root)
         checkpoint = None
         if node.config.materialized == "streaming_table":
             checkpoint = streams.checkpoint_of(session, home, node.schema, node.alias, root)
@@ -46,8 +46,9 @@ def tables(
             name_of(node),
             place,
             node.unique_id,
-            is_known,
+            known is not None,
             is_managed=root is None,
+            is_half=known is not None and root is None and _is_half(session, node, known),
             shows=None if candidate is None else _name(candidate, ours),
             hides=candidate is not None and keeps_tombstones(candidate),
             checkpoint=checkpoint,
@@ -56,7 +57,8 @@ def tables(
         if is_merged:
             # The macro `keep_rejected` makes it, where there are any.
             alias = f"{node.alias}__rejected"
-            place, is_known = _place(session, str(node.schema), alias, None)
+            place, known = _place(session, str(node.schema), alias, None)
+            is_known = known is not None
             if is_known or LogFolder(session, place).exists():
                 whole = f"{quoted(str(node.schema))}.{quoted(alias)}"
                 yield Table(
@@ -77,8 +79,9 @@ def others(session: SparkSession, known: Iterable[Table]) -> Iterator[Table]:
         if schema == folder:
             continue
         for name in sorted(files.names(f"{warehouse}/{folder}")):
-            place, is_known = _place(session, schema, name, None)
-            if not is_known and Place.of(place) not in taken and LogFolder(session, place).exists():
+            place, found = _place(session, schema, name, None)
+            is_new = found is None and Place.of(place) not in taken
+            if is_new and LogFolder(session, place).exists():
                 whole = f"{quoted(schema)}.{quoted(name)}"
                 yield Table(f"{schema}.{name}", whole, place, "", False)
 
@@ -107,12 +110,22 @@ def _name(node: Any, nodes: list[Any]) -> str:
     return str(node.name) if is_alone else str(node.unique_id)
 
 
-def _place(session: SparkSession, schema: str, name: str, root: str | None) -> tuple[str, bool]:
-    """Where a table lies or is going to be, and whether the metastore knows it."""
+def _is_half(session: SparkSession, node: Any, known: metastore.Registered) -> bool:
+    """Whether a table lies where it is made, and the metastore would leave its files there."""
+    if known.is_managed:
+        return False
+    place = unregistered.default_folder(session, str(node.schema), str(node.alias))
+    return Place.of(str(known.location)) == Place.of(place)
+
+
+def _place(
+    session: SparkSession, schema: str, name: str, root: str | None
+) -> tuple[str, metastore.Registered | None]:
+    """Where a table lies or is going to be, and what the metastore has of it; None for nothing."""
     known = metastore.table(session, schema, name)
     if known is not None and known.location is not None:
-        return known.location, True
+        return known.location, known
     if root is not None or session.catalog.databaseExists(quoted(schema)):
-        return unregistered.default_folder(session, schema, name, root), False
+        return unregistered.default_folder(session, schema, name, root), None
     warehouse = str(session.conf.get("spark.sql.warehouse.dir")).rstrip("/")
-    return f"{warehouse}/{in_catalog(schema)}.db/{in_catalog(name)}", False
+    return f"{warehouse}/{in_catalog(schema)}.db/{in_catalog(name)}", None
