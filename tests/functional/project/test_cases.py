@@ -109,7 +109,6 @@ def column(project: Project, query: str) -> list[Any]:
     return sorted(project.read(query).iloc[:, 0])
 
 
-@pytest.mark.slow
 def test_tables_that_grow(project: Project) -> None:
     project.dbt("build", "-s", "codes", "stored_wap+", "grown_wap+")
     # Failures of tests are stored; a column that readers do not have yet.
@@ -131,7 +130,6 @@ def test_tables_that_grow(project: Project) -> None:
     assert column(project, "select id from {s}.codes_before") == []
 
 
-@pytest.mark.slow
 def test_what_streams_take_in(project: Project) -> None:
     """As dbt builds it; the tests of streams have each of these too."""
     project.write(HALVES)

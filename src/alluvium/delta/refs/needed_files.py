@@ -193,10 +193,8 @@ class NeededFiles(jvm.SessionCopy):
         with self.active():
             stats = DataFrame(self._delta.withStats().select(self._seq(selected)), self.session)
             scan = self._log.createDataFrame(self._delta, self._seq(files), False, self._none)
-        path = F.col("__path")
-        whole = F.concat(F.lit(f"{Place.of(self.root).uri}/"), path)
-        plain = paths.plain(F.when(paths.is_absolute(path), path).otherwise(whole))
-        stats = stats.withColumn("plain", plain)
+        places = self.session.createDataFrame(self._live.select(["path", "plain"]))
+        stats = stats.join(places, F.col("__path") == F.col("path"))
         values = (
             DataFrame(scan, self.session)
             .select("*", F.col("_metadata.file_path").alias("__file"))
