@@ -75,7 +75,8 @@ def test_a_table_that_was_renamed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     names = ("broken", "view", "a_was", "b_was")
     there = [
-        metastore.Table(one, one == "view", "delta" if one != "view" else None) for one in names
+        metastore.Registered(one, one == "view", "delta" if one != "view" else None)
+        for one in names
     ]
     monkeypatch.setattr(lost_tables.log, "table_id", table_id)
     monkeypatch.setattr(metastore, "tables", lambda *_: there)

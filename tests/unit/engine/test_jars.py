@@ -33,9 +33,9 @@ def test_downloads_once_then_needs_neither_network_nor_java(
     shutil.rmtree(repository.root)
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    started = time.perf_counter()
+    started = time.process_time()  # whatever else the machine does
     assert jars.resolve(home, progress=repository.say, offline=True) == first
-    assert time.perf_counter() - started < 0.05
+    assert time.process_time() - started < 0.05
     assert repository.lines == []
 
 
