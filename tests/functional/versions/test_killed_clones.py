@@ -173,7 +173,7 @@ def test_a_branch_whose_discard_was_killed(
     made.insert(4)
     assert branched(made, branch)
     assert rows_by_spark(spark, f"{branch.schema}.discarded") == made.rows
-    branches.discard(spark, branch, [], dry_run=False)
+    branches.discard(spark, branch, []).apply()
     assert not ours.exists()
 
 
@@ -201,7 +201,7 @@ def test_a_branch_that_recover_entered(
     began = base_of(spark, table)
     assert began is not None
     assert began.version == made.version
-    branches.discard(spark, branch, [], dry_run=False)
+    branches.discard(spark, branch, []).apply()
 
 
 def test_a_tag_that_was_killed_in_its_commit(spark: SparkSession) -> None:
