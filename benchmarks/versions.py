@@ -101,10 +101,10 @@ def serve(checkout: Path, folder: Path, answers: TextIO) -> None:
     import pyarrow as pa
     from deltalake import write_deltalake
     from merging import batches, contenders, tables
+    from merging.library import pinned
 
     import alluvium
     import dbt.adapters.alluvium as adapter
-    from alluvium.delta.refs import pinned
     from alluvium.recovery.fsck import Fsck
     from alluvium.recovery.tables import Table
 

@@ -19,11 +19,11 @@ from dbt.cli.main import dbtRunner
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from alluvium.delta.log import log
 from alluvium.engine import session as engine
 from alluvium.ranges import Ranges, Request, canonical_texts, plan
 from merging.batches import Batch
 from merging.home import REPOSITORY, make_home
+from merging.library import log
 from merging.tables import Table
 
 HERE = Path(__file__).resolve().parent
@@ -173,8 +173,8 @@ class Alluvium:
         results = bench.dbt("alluvium", self.variables(key, column), models)
         seconds, path, planning = _seconds(results)
         response = results[-1].adapter_response
-        commit = log.last_commit(bench.session, f"delta.`{copy}`")
-        figures = commit.note("alluvium_merge") or {}
+        said = json.loads(DeltaTable(copy).history(1)[0].get("userMetadata") or "{}")
+        figures = said.get("alluvium_merge", {})
         return Done(
             seconds,
             path,
@@ -213,9 +213,9 @@ class Stock:
             predicate.replace("@", "") if predicate else None,
         )
         seconds, path, _ = _seconds(bench.dbt("stock", variables, ["batch", "items"]))
-        commit = log.last_commit(bench.session, f"delta.`{copy}`")
+        [commit] = DeltaTable(copy).history(1)
         # A MERGE of no events makes no commit.
-        changed = commit.metrics if commit.operation == "MERGE" else {}
+        changed = commit["operationMetrics"] if commit["operation"] == "MERGE" else {}
         rows = sum(int(changed.get(f"numTargetRows{kind}", 0)) for kind in ("Inserted", "Updated"))
         return Done(seconds, path, rows, kept.files, kept.bytes)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from alluvium.delta.log import log
+from merging.library import log
 
 # By row number `n`; {version} is 0 in the table and rises with every event.
 COLUMNS = {
