@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, NullType, StructType
 
-from alluvium.delta.log import log
+from alluvium.delta.log import arrivals, log
 from alluvium.delta.rewrite import bucket_column
 from alluvium.engine.causes import first_line
 from alluvium.engine.frames import check_appends
@@ -19,7 +19,6 @@ from alluvium.ingest.parsing import no_events
 from alluvium.ingest.spec import Feed, StreamError
 from alluvium.names import among, quoted
 from alluvium.plan.layout.generated import GeneratedColumn
-from alluvium.plan.versions import arrivals
 
 BATCH_ID = "_batch_id"
 
@@ -160,7 +159,4 @@ def highest_batch(session: SparkSession, table: str) -> int:
     found = 0
     if BATCH_ID in session.table(table).columns:
         found = session.table(table).agg(F.max(BATCH_ID)).collect()[0][0] or 0
-    for commit in log.newest_first(session, table):
-        if (note := arrivals.stream_note(commit)) is not None:
-            return max(int(found), int(note["batch_id"]))
-    return int(found)
+    return max(int(found), next(arrivals.batches(session, table), 0))

@@ -144,14 +144,13 @@ def restore(
     )
 
     def apply() -> Restored:
-        # Behind the commit others may have published what came after it.
-        made, at, newest = None, table_log.version, table_log.snapshot
+        made, at, now = None, table_log.version, would.readers
         if way.changes or marked:
             note = {"version": then, "before_batch": before_batch, "skip": skip}
             of_files = {"files": [file for _, file in files]} if files else {}
             made = at = _commit(session, table_log, way, then, note | of_files, marked)
-            newest = table_log.snapshot.newest()
-        now = _showing(session, newest, readers, None)
+            # Behind the commit others may have published what came after it.
+            now = _showing(session, table_log.snapshot.newest(), readers, None)
         for one in (reader for reader in now if reader.is_undone):
             publish.checkout(
                 session, subject.table, one.table, at, hides=one.hides, instead_of=one.head

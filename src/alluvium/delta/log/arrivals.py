@@ -43,11 +43,13 @@ def had_batch(session: SparkSession, table: str, batch: int) -> bool:
 
     Raises Py4JJavaError or PySparkException if `table` is not a Delta table.
     """
-    for commit in log.newest_first(session, table):
-        note = arrivals.stream_note(commit)
-        if note is not None and int(note["batch_id"]) <= batch:
-            return int(note["batch_id"]) == batch
-    return False
+    return next((one for one in batches(session, table) if one <= batch), None) == batch
+
+
+def batches(session: SparkSession, table: str) -> Iterator[int]:
+    """The numbers of the batches that the log of a streaming table tells, newest first."""
+    notes = map(arrivals.stream_note, log.newest_first(session, table))
+    return (int(note["batch_id"]) for note in notes if note is not None)
 
 
 def freshness(

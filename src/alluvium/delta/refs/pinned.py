@@ -189,14 +189,17 @@ def _exactly(snapshot: TableSnapshot) -> list[str]:
 
 
 def _absolute(snapshot: TableSnapshot, files: Iterable[_Name]) -> list[str]:
-    root = Place.of(snapshot.folder)
-    found = list[Place | None]()
+    root, found = Place.of(snapshot.folder), list[str]()
     for path, vector in files:
-        found.append(Place.of_uri(path, root))
-        if vector is not None:
-            said = json.loads(vector)
-            found.append(vector_file(said["storageType"], said["pathOrInlineDv"], root))
-    return [str(one) for one in found if one is not None]
+        said = None if vector is None else json.loads(vector)
+        found += _of_file(root, path, said and (said["storageType"], said["pathOrInlineDv"]))
+    return found
+
+
+def _of_file(root: Place, path: str, vector: tuple[str, str] | None) -> list[str]:
+    """A file and its deletion vector's, absolute; vector: its type and place, as the log has it."""
+    of_vector = None if vector is None else vector_file(*vector, root)
+    return [str(one) for one in (Place.of_uri(path, root), of_vector) if one is not None]
 
 
 def _name(file: Mapping[str, Any]) -> _Name:
@@ -214,12 +217,11 @@ def _files(snapshot: TableSnapshot) -> list[_Name]:
 
 def paths(table_log: DeltaLog, actions: Iterable[Any]) -> list[str]:
     """Absolute paths of files of a table, and of their deletion vectors."""
-    found = []
+    root, found = Place.of(log.qualified(table_log)), list[str]()
     for file in actions:
-        found.append(str(file.absolutePath(table_log).toString()))
         vector = file.deletionVector()
-        if vector is not None and vector.isOnDisk():
-            found.append(str(vector.absolutePath(table_log.dataPath()).toString()))
+        said = None if vector is None else (vector.storageType(), vector.pathOrInlineDv())
+        found += _of_file(root, file.path(), said)
     return found
 
 
