@@ -123,7 +123,7 @@ class Bench:
     def checkouts(self, version: int) -> dict[str, Deed]:
         return {
             "alluvium: checkout": (
-                lambda: checkout(self._session, self.mine, self.shown, version, hold=True),
+                lambda: checkout(self._session, self.mine, self.shown, version, hold=True).apply(),
                 self._nothing,
             ),
             "Delta: restore": (lambda: self._restored_by_delta(version), self._nothing),

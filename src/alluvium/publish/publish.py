@@ -18,6 +18,7 @@ from alluvium.delta.log import log
 from alluvium.delta.log.concurrency_errors import OTHER_ROWS, OTHER_TABLE
 from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.published.published import Moved, Publisher, mistakes_of
+from alluvium.plan.planned import Planned
 from alluvium.plan.versions import properties
 from alluvium.plan.versions.audit import RESTORED, Audit
 from alluvium.wording import counted, needs
@@ -234,21 +235,20 @@ def checkout(
     *,
     hold: bool | None = None,
     hides: bool = True,
-    dry_run: bool = False,
     instead_of: log.TableVersion | None = None,
-) -> Moved:
+) -> Planned[Moved]:
     """Make a published table show any version of its candidate that is still there.
 
     Args:
         version: of the candidate.
         hold: whether it stays there when later versions pass their tests; None leaves that.
         hides: whether rows that are marked `_deleted` are left out.
-        dry_run: tells what would be done, and does nothing.
         instead_of: what it shows; where it shows something else by now, that stays.
 
     Raises:
         ValueError: nothing was published yet, or that version is not there. Nothing was changed.
-        RuntimeError: somebody else published meanwhile; what they published stays.
+            So does `apply`, of a version whose files a vacuum deletes meanwhile.
+        RuntimeError: of `apply`: somebody else published meanwhile; what they published stays.
     """
     is_there = session.catalog.tableExists(target)
     publisher = _publisher(session, source, target, version, None, hides) if is_there else None
@@ -256,29 +256,32 @@ def checkout(
     if publisher is None or before is None:
         raise ValueError(f"{target}: nothing is published yet; accepted: a published model")
     if instead_of not in (None, before):
-        return Moved(publisher.shown, 0, 0)
+        stays = Moved(publisher.shown, 0, 0)
+        return Planned(stays, lambda: stays)
     seen = _audited(publisher.audit(of_newest=True), source, target)
     if seen.missing:
         raise ValueError(
             f"{source}: version {version} {needs(seen.missing)}; accepted: a newer version"
         )
-    if dry_run:
-        return publisher.planned()
-    with _alone(session, target):
-        moved = publisher.publish({"checkout": True}, hold)
-    # Of the newest version nobody deletes a file.
-    if not seen.is_newest and (why := publisher.endangered()):
+
+    def apply() -> Moved:
         with _alone(session, target):
-            back = Publisher(session, source, target, before.version, hides=hides)
-            shows = "what others published since"
-            if back.head == log.TableVersion(publisher.source.table_id, version):
-                back.publish({"checkout": True}, seen.is_held)
-                shows = f"version {before.version} again"
-        raise ValueError(
-            f"{source}: version {version}: {why}. {target} shows {shows};"
-            " accepted: a newer version, or again when no vacuum goes on"
-        )
-    return moved
+            moved = publisher.publish({"checkout": True}, hold)
+        # Of the newest version nobody deletes a file.
+        if not seen.is_newest and (why := publisher.endangered()):
+            with _alone(session, target):
+                back = Publisher(session, source, target, before.version, hides=hides)
+                shows = "what others published since"
+                if back.head == log.TableVersion(publisher.source.table_id, version):
+                    back.publish({"checkout": True}, seen.is_held)
+                    shows = f"version {before.version} again"
+            raise ValueError(
+                f"{source}: version {version}: {why}. {target} shows {shows};"
+                " accepted: a newer version, or again when no vacuum goes on"
+            )
+        return moved
+
+    return Planned(publisher.planned(), apply)
 
 
 def make_empty(session: SparkSession, source: str, target: str) -> None:

@@ -154,7 +154,7 @@ def restore(
         for one in (reader for reader in now if reader.is_undone):
             publish.checkout(
                 session, subject.table, one.table, at, hides=one.hides, instead_of=one.head
-            )
+            ).apply()
         return replace(would, version=made, readers=now)
 
     return Planned(would, apply)

@@ -42,7 +42,7 @@ def test_head_of_a_candidate_is_what_its_published_table_shows(spark: SparkSessi
     assert "shows version 1 of items_wap  batch 17  +2 -0 rows" in head
     for name in ("wap", "items"):
         both_readings.agree(spark, f"logged.{name}", {"sort_by": "id"})
-    checkout(spark, "logged.wap", "logged.items", 2, hold=None)
+    checkout(spark, "logged.wap", "logged.items", 2, hold=None).apply()
     head = next(log_lines(TableLog(spark, "logged.items"), "items", limit=1, pointers=own))
     assert "shows version 2 of its candidate  +0 -1 rows" in head
     with pytest.raises(

@@ -94,7 +94,7 @@ def test_checkout_and_discard(spark: SparkSession) -> None:
         before(Publisher, "_note_dependent", made.publish),
         pytest.raises(RuntimeError, match="another run published meanwhile, and it shows"),
     ):
-        checkout(spark, made.name, made.shown.table, first, hold=True)
+        checkout(spark, made.name, made.shown.table, first, hold=True).apply()
     assert rows_of(spark, made.shown.table) == made.versions[second]
     # A clone of a branch's table, made while the branch goes.
     branch = Branch("goes", "versions")

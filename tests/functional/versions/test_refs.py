@@ -380,10 +380,10 @@ def test_what_is_shown_lives_through_vacuum(spark: SparkSession, origin: Kept) -
         dependents.vacuuming(spark, location_of(spark, candidate)),
         pytest.raises(ValueError, match=r"a vacuum goes on .* shows version 1 again"),
     ):
-        checkout(spark, candidate, shown, 0, hold=True)
+        checkout(spark, candidate, shown, 0, hold=True).apply()
     assert rows_of(spark, shown) == {1: "n1", 5: "five"}
     assert not TableSnapshot.of(spark, shown).is_held
-    checkout(spark, candidate, shown, 0, hold=True)
+    checkout(spark, candidate, shown, 0, hold=True).apply()
     spark.sql(f"alter table {candidate} set tblproperties ({AT_ONCE})")
     DeltaTable(origin.folder).delete()
     spark.sql(f"delete from {candidate}")

@@ -138,7 +138,7 @@ def test_a_table_goes_on_and_back_and_forward(spark: SparkSession, undone: Undon
     assert skipped.batches(skipped.left_out(spark, made.name, MODEL)) == [3]
     assert mark(spark, made.subject, 3, False).apply()
     # And forward again, to any version that is there, where a checkout holds what readers see.
-    checkout(spark, made.name, made.shown.table, good, hold=True)
+    checkout(spark, made.name, made.shown.table, good, hold=True).apply()
     made.back(version=newest, including=["write"])
     assert rows_by_spark(spark, made.name) == made.versions[newest]
     assert made.merged == 3

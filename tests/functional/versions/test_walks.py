@@ -117,7 +117,7 @@ class Walk:
         if shown is None:
             return
         at = self.version_of(live)
-        checkout(self.spark, live.name, shown.name, at, hold=False)
+        checkout(self.spark, live.name, shown.name, at, hold=False).apply()
         shown.rows = live.versions[at]
         shown.versions[newest(folder_in(self.spark, shown.name))] = shown.rows
 

@@ -248,8 +248,7 @@ class Publishing(HoldingBack):
                 version,
                 hold=hold,
                 hides=keeps_tombstones(candidate),
-                dry_run=dry_run,
-            )
+            ).done(dry_run=dry_run)
         does = "would show" if dry_run else "shows"
         files = f"{counted(moved.files_added, 'file')} in, {moved.files_removed:,} out"
         then = (
