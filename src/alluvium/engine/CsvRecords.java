@@ -4,13 +4,9 @@ import com.univocity.parsers.common.TextParsingException;
 import com.univocity.parsers.csv.CsvParser;
 import com.univocity.parsers.csv.CsvParserSettings;
 import com.univocity.parsers.csv.UnescapedQuoteHandling;
-import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
-import java.util.List;
 import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Encoders;
@@ -63,7 +59,6 @@ public class CsvRecords implements MapPartitionsFunction {
         return new Records(lines, options, joins);
     }
 
-    /** Small: of a large file with an open quote many are in memory. */
     private static final class Line {
         final byte[] value;
         final long place;
@@ -89,11 +84,21 @@ public class CsvRecords implements MapPartitionsFunction {
         private final String next;
         /** A row of the file, for what is the same in all of them. */
         private Row row;
-        /** Lines that were read to find the end of a record, and are looked at once more. */
-        private final ArrayDeque again = new ArrayDeque();
-        /** One of them that is no record: it has the end of a quote, and goes on as no end does. */
-        private Line broken;
-        private final ArrayDeque ready = new ArrayDeque();
+        /**
+         * Lines that were read to find the end of a record, each with its newline; an object for
+         * each would be many times as large where they are short. The next one begins at `at`, the
+         * one that is looked at at `seen`, and they end at `filled`.
+         */
+        private byte[] ahead = new byte[1 << 12];
+        private int at;
+        private int seen;
+        private int filled;
+        /** The place of the line before `at`; they follow one another. */
+        private long place = -1;
+        /** The place of one that is no record: it has the end of a quote, and goes on as no end does. */
+        private long broken = -1;
+        /** Up to this place lines are parts of a record that was found. */
+        private long parts = -1;
 
         Records(Iterator lines, CSVOptions options, boolean joins) {
             this.lines = lines;
@@ -114,72 +119,111 @@ public class CsvRecords implements MapPartitionsFunction {
         }
 
         public boolean hasNext() {
-            return !ready.isEmpty() || hasLine();
+            return at < filled || lines.hasNext();
         }
 
         public Object next() {
-            if (ready.isEmpty()) {
-                read();
+            Line first = line();
+            if (first.place <= parts || first.place == broken) {
+                return record(first, first.value, false);
             }
-            return ready.removeFirst();
-        }
-
-        private boolean hasLine() {
-            return !again.isEmpty() || lines.hasNext();
+            if (!opens(first)) {
+                return record(first, first.value, true);
+            }
+            int state = OPEN;
+            long size = first.value.length;
+            long last = first.place;
+            seen = at;
+            while (state == OPEN && size <= LONGEST && (seen < filled || lines.hasNext())) {
+                byte[] more = look();
+                last++;
+                size += more.length + 1;
+                state = behind(more);
+            }
+            if (!joins) {
+                if (state == CLOSED) {
+                    parts = last;
+                } else {
+                    // The lines behind it are no part of it. Of one that seems to close it nobody
+                    // can tell.
+                    broken = state == BROKEN ? last : -1;
+                }
+                return record(first, first.value, false);
+            }
+            if (state == OPEN && size > LONGEST) {
+                throw new IllegalStateException("the quote that line " + (first.place + 1) + " of "
+                    + row.getString(2) + " opens is not closed within " + (LONGEST >> 20)
+                    + " MiB. Close it there, or take the file away");
+            }
+            byte[] all = joined(first.value);
+            at = seen;
+            place = last;
+            return record(first, all, state == CLOSED);
         }
 
         private Line line() {
-            if (!again.isEmpty()) {
-                return (Line) again.removeFirst();
+            if (at == filled) {
+                byte[] value = fetch();
+                place = row.getLong(1);
+                return new Line(value, place);
             }
+            seen = at;
+            byte[] value = look();
+            at = seen;
+            place++;
+            return new Line(value, place);
+        }
+
+        /** The line at `seen`, which then is behind it. */
+        private byte[] look() {
+            if (seen == filled) {
+                keep(fetch());
+            }
+            int end = seen;
+            while (ahead[end] != '\n') {
+                end++;
+            }
+            byte[] value = Arrays.copyOfRange(ahead, seen, end);
+            seen = end + 1;
+            return value;
+        }
+
+        private byte[] fetch() {
             row = (Row) lines.next();
-            return new Line((byte[]) row.get(0), row.getLong(1));
+            return (byte[]) row.get(0);
         }
 
-        private void read() {
-            Line first = line();
-            if (first == broken || !opens(first)) {
-                give(first, first.value, first != broken);
-                return;
+        private void keep(byte[] value) {
+            if (filled + value.length + 1 > ahead.length) {
+                int kept = filled - at;
+                int needed = 2 * kept + value.length + 1;
+                byte[] room = needed > ahead.length ? new byte[needed] : ahead;
+                System.arraycopy(ahead, at, room, 0, kept);
+                ahead = room;
+                seen -= at;
+                filled = kept;
+                at = 0;
             }
-            List record = new ArrayList();
-            record.add(first);
-            int state = OPEN;
-            long size = first.value.length;
-            while (state == OPEN && size <= LONGEST && hasLine()) {
-                Line more = line();
-                record.add(more);
-                size += more.value.length + 1;
-                state = behind(more);
-            }
-            if (joins) {
-                if (state == OPEN && size > LONGEST) {
-                    throw new IllegalStateException("the quote that line " + (first.place + 1) + " of "
-                        + row.getString(2) + " opens is not closed within " + (LONGEST >> 20)
-                        + " MiB. Close it there, or take the file away");
-                }
-                give(first, joined(record), state == CLOSED);
-            } else if (state != CLOSED) {
-                // Nothing closes it: the lines behind it are no part of it. Of a line that seems to
-                // nobody can tell.
-                give(first, first.value, false);
-                broken = state == BROKEN ? (Line) record.get(record.size() - 1) : null;
-                for (int n = record.size() - 1; n > 0; n--) {
-                    again.addFirst(record.get(n));
-                }
-            } else {
-                for (int n = 0; n < record.size(); n++) {
-                    Line part = (Line) record.get(n);
-                    give(part, part.value, false);
-                }
-            }
+            System.arraycopy(value, 0, ahead, filled, value.length);
+            filled += value.length;
+            ahead[filled++] = '\n';
         }
 
-        private void give(Line line, byte[] value, boolean whole) {
-            ready.add(RowFactory.create(new Object[] {
-                Arrays.copyOf(value, end(value)), Long.valueOf(line.place), row.get(2), row.get(3),
+        /** A line with those behind it that were looked at, without the newline of the last one. */
+        private byte[] joined(byte[] first) {
+            byte[] all = Arrays.copyOf(first, first.length + seen - at);
+            if (seen > at) {
+                all[first.length] = '\n';
+                System.arraycopy(ahead, at, all, first.length + 1, seen - at - 1);
+            }
+            return all;
+        }
+
+        private Row record(Line first, byte[] value, boolean whole) {
+            return RowFactory.create(new Object[] {
+                Arrays.copyOf(value, end(value)), Long.valueOf(first.place), row.get(2), row.get(3),
                 Boolean.valueOf(whole && isWithinLimits(value))
-            }));
+            });
         }
 
         /** Whether Spark's parser takes a record: beyond a limit it would stop the run. */
@@ -197,7 +241,7 @@ public class CsvRecords implements MapPartitionsFunction {
 
         /** Whether a quote is open at the end of a line that begins a record. */
         private boolean opens(Line line) {
-            String text = text(line);
+            String text = text(line.value);
             if (text == null || comment != null && text.startsWith(comment)) {
                 return false;
             }
@@ -209,7 +253,7 @@ public class CsvRecords implements MapPartitionsFunction {
         }
 
         /** What a line does that begins inside quotes. */
-        private int behind(Line line) {
+        private int behind(byte[] line) {
             String text = text(line);
             if (text == null) {
                 return OPEN;
@@ -234,26 +278,13 @@ public class CsvRecords implements MapPartitionsFunction {
         }
 
         /** The text of a line; null where it has no quote, or no character is one. */
-        private String text(Line line) {
-            byte[] bytes = line.value;
+        private String text(byte[] bytes) {
             char sign = quote.charAt(0);
             boolean found = sign > 127;
             for (int n = 0; n < bytes.length && sign != 0 && !found; n++) {
                 found = bytes[n] == sign;
             }
             return found ? new String(bytes, 0, end(bytes), StandardCharsets.UTF_8) : null;
-        }
-
-        private static byte[] joined(List record) {
-            ByteArrayOutputStream all = new ByteArrayOutputStream();
-            for (int n = 0; n < record.size(); n++) {
-                if (n > 0) {
-                    all.write('\n');
-                }
-                byte[] part = ((Line) record.get(n)).value;
-                all.write(part, 0, part.length);
-            }
-            return all.toByteArray();
         }
 
         /** Where a line ends: the carriage return of CRLF ends it as the newline does. */

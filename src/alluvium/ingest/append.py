@@ -127,6 +127,7 @@ def append(
         waiting=taken.waiting or 0,
         min_rows=feed.spec.min_rows,
         absent=taken.absent,
+        empty=tuple(taken.empty),
         lag=taken.lag,
         transactions=taken.transactions,
         lost=dict(taken.lost),
@@ -143,12 +144,14 @@ class _Taken:
     Attributes:
         waiting: events that wait for more to come; None where all that was there was read.
         absent: the landing folder, where it is not there.
+        empty: files of rows without a byte, which wait.
         is_blocked: whether nothing could be read, as an open transaction begins before its end.
         lag, transactions, lost, again: of Kafka, as `StreamFigures` has them.
     """
 
     waiting: int | None
     absent: str | None = None
+    empty: Sequence[str] = ()
     is_blocked: bool = False
     warnings: list[str] = field(default_factory=list)
     lag: Mapping[str, int] | None = None
@@ -201,7 +204,7 @@ def _from_files(
     if waiting is None:
         _take(session, intake, run)
     run.place = replace(run.place, version=intake.version)
-    return _Taken(waiting, intake.absent, warnings=intake.warnings())
+    return _Taken(waiting, intake.absent, empty=intake.empty, warnings=intake.warnings())
 
 
 def _way_back(table: str, version: int, columns: Sequence[str]) -> str:

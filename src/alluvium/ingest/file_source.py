@@ -73,7 +73,7 @@ class FileSource:
         self.headers: dict[str, str] = {}
 
     def landed(self, session: SparkSession) -> list[Landed] | None:
-        """The files with content that lie there; None where there is nothing to open."""
+        """The files that lie there, empty ones too; None where there is nothing to open."""
         self._check_names(session)
         files = Files(session)
         start = self._start(files)
@@ -95,7 +95,7 @@ class FileSource:
 
     def batch(self, session: SparkSession) -> DataFrame:
         found = self._list(session, Files(session)) or ()
-        return self._events(session, sorted(path for path, _, _ in found))
+        return self._events(session, sorted(path for path, size, _ in found if size))
 
     def folder(self, files: Files) -> str:
         """The folder that names of files start below: of a glob what is before the wildcard."""
@@ -106,10 +106,9 @@ class FileSource:
         return folder
 
     def _list(self, session: SparkSession, files: Files) -> list[tuple[str, int, int]] | None:
-        """Path, bytes and time of each file with content, as Spark would list them for a reader."""
+        """Path, bytes and time of each file, as Spark would list them for a reader."""
         is_glob, names = files.is_glob(self.path), self.feed.options.get("pathGlobFilter", "")
-        found = many_files.found_at(session, self.path, is_glob=is_glob, names=names)
-        return found and [file for file in found if file[1]]
+        return many_files.found_at(session, self.path, is_glob=is_glob, names=names)
 
     def _check_names(self, session: SparkSession) -> None:
         """Raise for what a listing would leave out in silence, or list again and again.

@@ -24,7 +24,7 @@ from alluvium.ingest.file_source import FileSource
 from alluvium.ingest.landing import Landed, may_be_listed, replaced, triggers, unread
 from alluvium.ingest.ledger import Ledger
 from alluvium.ingest.naming import base_of, began_at, naming, renamed, taken_along
-from alluvium.ingest.options import ARCHIVE, CLEANS
+from alluvium.ingest.options import ARCHIVE, CLEANS, LINE_FORMATS
 from alluvium.ingest.parsing import header_names, named_columns
 from alluvium.ingest.spec import SpecError, StreamError, real
 from alluvium.paths import LOCAL, Place, name_of
@@ -70,7 +70,7 @@ class Intake:
         self._check_archive()
         landed = source.landed(session)
         self._exists = landed is not None
-        self._landed = landed or []
+        self._landed = [file for file in landed or () if file.size]
         # Names of files that a link on this machine leads to.
         self._linked: set[str] = set()
         # Of the files that the table holds events of, where the ledger is new.
@@ -79,6 +79,10 @@ class Intake:
         if self._exists:
             self._name_files()
         self.unread = unread(self._landed, self._ledger.read)
+        # Names of files that no writer of their format ends so: of lines a file may have none.
+        has_lines = source.feed.spec.format in LINE_FORMATS
+        empty = () if has_lines else [file for file in landed or () if not file.size]
+        self.empty = [file.name for file in unread(empty, self._ledger.read)]
         # Files that were read and could not be cleaned up, and why.
         self._stay: list[str] = []
         self._look_at_table()

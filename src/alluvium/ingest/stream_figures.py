@@ -23,6 +23,7 @@ class StreamFigures:
         waiting: Events left for a later run under ``min_rows``.
         min_rows: How many new events a run waits for.
         absent: The landing folder, where it does not exist.
+        empty: Files of Parquet or ORC without a byte, which wait until they have content.
         newest: Time (UTC) of the newest event of the table's newest batch, by its
             ``_source_timestamp``; None where the log does not say.
         lag: Of Kafka: offsets that are not read, by place; None where nobody knows.
@@ -41,6 +42,7 @@ class StreamFigures:
     waiting: int = 0
     min_rows: int = 1
     absent: str | None = None
+    empty: tuple[str, ...] = ()
     newest: datetime | None = None
     lag: Mapping[str, int] | None = None
     transactions: Mapping[str, int] = field(default_factory=dict)
@@ -50,7 +52,8 @@ class StreamFigures:
 
     def line(self, model: str) -> str:
         """One sentence for the console."""
-        return f"{model}: {self._done()} in {self.seconds:.1f} s{self._freshness()}{self._topics()}"
+        told = f"{self._freshness()}{self._empty()}{self._topics()}"
+        return f"{model}: {self._done()} in {self.seconds:.1f} s{told}"
 
     def _done(self) -> str:
         if self.waiting:
@@ -64,6 +67,10 @@ class StreamFigures:
 
     def _freshness(self) -> str:
         return "" if self.newest is None else f", {newest(self.newest, 'arrival')}"
+
+    def _empty(self) -> str:
+        files = f"{counted(len(self.empty), 'file')} of 0 bytes"
+        return f", waiting for {files} ({listed(self.empty, 3)})" if self.empty else ""
 
     def _topics(self) -> str:
         said = []

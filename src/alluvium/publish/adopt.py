@@ -74,15 +74,18 @@ def adopt(session: SparkSession, adoption: Adoption, *, dry_run: bool) -> list[s
     for old, new in due:
         if half[new] is None:
             _check(session, adoption.schema, old, new)
-    carried = _progress(session, adoption, table)
+    models = adoption.model, adoption.candidate_model
+    if dry_run:
+        table_id, numbers = log.state(session, table)
+        carried = heirs.carried(numbers, table_id, *models)
+    else:
+        carried = inherited.take_over(session, table, *models, leaves=True)
     said = []
     if carried:
         mine = f"{marks.MERGED_THROUGH}{adoption.candidate_model}/"
         through = [number for app, number in carried.items() if app.startswith(mine)]
         what = f"progress through batch {max(through):,}" if through else "what is noted of batches"
         said.append(f"{what} to {adoption.candidate_model}")
-        if not dry_run:
-            log.commit_transactions(session, table, carried)
     said += [f"{adoption.schema}.{old} to {adoption.schema}.{new}" for old, new in due]
     if not dry_run:
         # The table itself comes last: under its old name the next call finds it.
@@ -90,7 +93,7 @@ def adopt(session: SparkSession, adoption: Adoption, *, dry_run: bool) -> list[s
             _rename(session, adoption.schema, old, new, half[new])
         # Another run may have merged between both. From now on the old model has nothing there.
         candidate = _name(adoption.schema, adoption.candidate)
-        inherited.take_over(session, candidate, adoption.model, adoption.candidate_model)
+        inherited.take_over(session, candidate, *models)
     return said
 
 
@@ -107,12 +110,6 @@ def _is_begun(session: SparkSession, adoption: Adoption) -> bool:
     except PySparkException:  # a view, or no table of Delta's
         return False
     return f"{marks.MERGED_THROUGH}{adoption.candidate_model}/{table_id}" in versions
-
-
-def _progress(session: SparkSession, adoption: Adoption, table: str) -> dict[str, int]:
-    """What the new model's `txn` actions are to be, where they are not yet."""
-    found = log.state(session, table)
-    return heirs.carried(found[1], found[0], adoption.model, adoption.candidate_model)
 
 
 def _check(session: SparkSession, schema: str, old: str, new: str) -> None:

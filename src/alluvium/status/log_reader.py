@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from alluvium.paths import Place
 from alluvium.plan import log_names
 from alluvium.plan.snapshot import FILES, Snapshot, live
-from alluvium.plan.versions.commit import OF_FILES, Commit
+from alluvium.plan.versions.commit import OF_FILES, Commit, is_whole
 from alluvium.status.stores import Folder
 from alluvium.wording import listed
 
@@ -326,11 +326,8 @@ def _lines(path: Folder) -> tuple[str, ...]:
     """The lines of a commit; raises _UnfinishedError where the last one is not whole."""
     # A text may hold whatever else ends a line to Python.
     lines = tuple(one for one in path.read_bytes().decode().split("\n") if one.strip())
-    try:
-        if not isinstance(json.loads(lines[-1]), dict):
-            raise _UnfinishedError(path)
-    except (IndexError, ValueError) as error:
-        raise _UnfinishedError(path) from error
+    if not lines or not is_whole(lines[-1]):
+        raise _UnfinishedError(path)
     return lines
 
 

@@ -142,6 +142,30 @@ def test_a_table_is_adopted(project: MergeProject, monkeypatch: pytest.MonkeyPat
     assert log.table_id(project.session, f"{schema}.items_wap") == before
 
 
+def test_a_table_that_is_made_again_meanwhile(
+    project: MergeProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the one before had says nothing of it."""
+    session, table, model = project.session, f"{project.schema}.late", "model.adopted.late"
+    make = f"create table {table} (id bigint) using delta"
+    session.sql(make)
+    has = {f"alluvium/{model}/{log.table_id(session, table)}": 7, f"alluvium/skip/{model}/9": 1}
+    log.commit_transactions(session, table, has)
+    commit = log.commit_transactions
+
+    def late(*args: Any, **how: Any) -> bool:
+        monkeypatch.undo()
+        session.sql(f"drop table {table}")
+        session.sql(make)
+        return commit(*args, **how)
+
+    monkeypatch.setattr(log, "commit_transactions", late)
+    one = adopting.Adoption(project.schema, "late", "late_wap", model, f"{model}_wap")
+    said = adopting.adopt(session, one, dry_run=False)
+    assert said == [f"{table} to {table}_wap"]
+    assert log.state(session, f"{table}_wap")[1] == {}
+
+
 MOVES = ("untag", "tag")
 VERSIONED = SCHEMA_YML.replace(
     "name: items", "name: items_wap\n    versions: [{v: 1, config: {alias: items_wap}}]"

@@ -46,6 +46,7 @@ MODELS = {
     "matching.sql": model(null_keys="match"),
     "inserting.sql": model(null_keys="insert"),
     "verified.sql": model(verify=True),
+    "fresh.sql": model(verify="reject", engine="merge_into"),
     "deleting.sql": model(
         delete_when="op = 'd'", null_keys="match", tombstone_time="timestamp_seconds(lsn)"
     ),
@@ -136,13 +137,28 @@ def test_a_range_column_that_changes_is_found(project: Any) -> None:
     # The way out: the event is kept aside, and the others are merged.
     stage(project, "(1, 'a', 'u', 7, '2024-05-05')", "(2, 'b', 'c', 8, '2024-05-06')")
     project.write({"models/verified.sql": model(verify="reject")})
-    project.dbt("run", "--select", "verified")
+    # A first merge has no row that it does not see.
+    project.dbt("run", "--select", "verified", "fresh")
+    assert table(project, "fresh") == [(1, "a", 7), (2, "b", 8)]
     assert table(project, "verified") == [(1, "a", 1), (2, "b", 8)]
     assert project.said(", 1 rejected (kept in verified__rejected)")
     kept = project.read("select reason, event from {s}.verified__rejected")
     [event] = kept[kept["reason"] == "changed_range_column"]["event"]
     assert json.loads(event)["at"] == "2024-05-05"
     project.write({"models/verified.sql": model(verify=True)})
+
+
+@pytest.mark.slow
+def test_a_range_column_that_changes_before_merge_into(project: Any) -> None:
+    """After the one before."""
+    stage(project, "(1, 'a', 'u', 9, '2020-01-01')", "(2, 'b', 'u', 10, '2024-05-06')")
+    project.dbt("run", "--select", "fresh")
+    assert table(project, "fresh") == [(1, "a", 7), (2, "b", 10)]
+    assert project.said(", 1 rejected (kept in fresh__rejected)")
+    kept = project.read("select reason, event from {s}.fresh__rejected")
+    assert [*kept["reason"]] == ["changed_range_column"]
+    assert json.loads(kept["event"][0])["at"] == "2020-01-01"
+    assert project.figures("fresh")["engine"] == "merge_into"
 
 
 @pytest.mark.slow

@@ -82,11 +82,13 @@ _GROWS = "insert into {{ ref('GROWN').render() }} values ('b')"
 
 MODELS = {
     "landed/a.json": FIRST,
-    "models/events.sql": "select * from {{ source('landing', 'feed') }}",
+    "models/events.sql": "{{ config(persist_docs={'relation': true}) }}"
+    " select * from {{ source('landing', 'feed') }}",
     "models/items_batch.sql": "{{ config(materialized='table', pre_hook='select 1') }} "
     + _BATCH
     + "ref('events'), 'items_wap') }}",
-    "models/items_wap.sql": "{{ config(event_time='at', "
+    "models/items_wap.sql": "{{ config(event_time='at',"
+    " persist_docs={'relation': true, 'columns': true}, "
     + _MERGED
     + ") }} select * from {{ ref('items_batch') }}",
     "models/items.sql": """
@@ -192,11 +194,13 @@ sources:
               schema: id bigint, op string, lsn bigint, kind string, at timestamp
 models:
   - name: events
+    description: as they came
     config: {materialized: streaming_table}
-    data_tests: &none_of [{none_of: {arguments: {kind: x}}}]
+    data_tests: [{none_of: {arguments: {kind: x}}}]
   - name: items_wap
-    columns: [{name: id, data_tests: [unique, not_null]}]
-    data_tests: *none_of
+    description: the newest of each
+    columns: [{name: id, description: its key, data_tests: [unique, not_null]}]
+    data_tests: [{none_of: {arguments: {kind: a}, config: {where: "kind <> 'a'"}}}]
   - name: items
     description: what readers see
     config: {persist_docs: {relation: true, columns: true}}
@@ -267,7 +271,11 @@ TIMED_FEED = TIMED["models/s.yml"].replace(
 )
 # A plain version and a merged one, for models of their group alone.
 VERSIONED = {
-    "models/m_batch.sql": batch("ref('events')", "m.v2"),
+    **{
+        f"models/e_v{v}.sql": f"select *, {v} as v from {{{{ source('landing', 'feed') }}}}"
+        for v in (1, 2)
+    },
+    "models/m_batch.sql": batch("ref('e', v=2)", "m.v2"),
     "models/m_v1.sql": TABLE + "select id, 1 as v from {{ ref('codes') }}",
     "models/m_v2.sql": "{{ config(" + _MERGED + ") }} select * from {{ ref('m_batch') }}",
     "models/m_shown.sql": "{{ config(materialized='published') }}"
@@ -281,6 +289,12 @@ VERSIONED = {
         {
             "groups": [{"name": "g", "owner": {"name": "us"}}],
             "models": [
+                {
+                    "name": "e",
+                    "latest_version": 1,
+                    "config": {"materialized": "streaming_table"},
+                    "versions": [{"v": 1}, {"v": 2}],
+                },
                 {
                     "name": "m",
                     "latest_version": 2,

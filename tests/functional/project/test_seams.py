@@ -30,6 +30,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 TESTS = 4
 # What reads `codes` and the merged table, and needs no stream.
 READERS = ("at_codes", "pruned", "counted", "live", "of_ephemeral", "pruned_ephemeral")
+# Of them, those whose SQL asks a macro of ours.
+OURS = ("at_codes", "pruned")
 # What they hold once both files are read.
 WHOLE: dict[str, list[Any]] = {
     "at_codes": [1, 2, 3],
@@ -126,9 +128,14 @@ def test_without_a_flag(project: Project) -> None:
     seen = project.sql("select id, v from {s}.seen order by id").to_numpy().tolist()
     project.session.sql(f"delete from {SCHEMA}.wanted where kind = 'b'")
     assert seen == [[1, 1], [2, 1]]
-    said = DeltaTable(folder_of(project.home, SCHEMA, "items"))
-    comments = {one.name: one.metadata.get("comment") for one in said.schema().fields}
-    assert (said.metadata().description, comments["kind"]) == ("what readers see", "of which kind")
+    for table, said, column, comment in (
+        ("items", "what readers see", "kind", "of which kind"),
+        ("items_wap", "the newest of each", "id", "its key"),
+        ("events", "as they came", "id", None),
+    ):
+        found = DeltaTable(folder_of(project.home, SCHEMA, table))
+        comments = {one.name: one.metadata.get("comment") for one in found.schema().fields}
+        assert (found.metadata().description, comments[column]) == (said, comment)
     for asked, why in (
         ("at(ref('inner_items'), version=0)", "inner_items is ephemeral, so no version"),
         ("new_events(ref('inner_events'), 'items_wap')", "inner_events is ephemeral, and its new"),
@@ -308,7 +315,10 @@ def test_of_another_target(project: Project) -> None:
 
 def test_versions_and_groups(project: Project) -> None:
     project.write(VERSIONED)
-    project.dbt("build", "-s", "m_batch", "m", "m_shown", "of_versions", "counted_versions")
+    project.dbt("build", "-s", "e", "m_batch", "m", "m_shown", "of_versions", "counted_versions")
+    for v in (1, 2):
+        lines = rows(project, f"e_v{v}", "lsn, v")
+        assert lines == [(lsn, v) for lsn in range(1, 8)]
     assert project.said("m_shown: 1 test passed → version")
     assert rows(project, "m_shown") == [1, 2]
     assert rows(project, "of_versions", "id, live, v") == [(1, 1, 1), (2, 0, 1), (3, 0, 1)]
@@ -375,19 +385,23 @@ def test_failures_that_are_stored(project: Project) -> None:
             assert project.said(f"items: {TESTS} tests passed → version"), config
     project.session.sql(f"delete from {SCHEMA}.items_wap where id = 500")
     looks_for(project, "> 99", stored)
-    project.dbt(*BOTH, "--no-partial-parse")
+    project.dbt(*BOTH, *READERS, "--no-partial-parse")
     published(project)
+    assert every(project) == WHOLE
 
 
 def test_a_retry(project: Project) -> None:
     """After the ones before: what a failed run did not commit is read by the next command."""
-    project.write({"landed/c.json": THIRD, "models/events.sql": MODELS["models/events.sql"] + "."})
-    assert not project.try_dbt(*BOTH, "events", "items_batch").success
-    project.write({"models/events.sql": MODELS["models/events.sql"]})
+    failing = {f"models/{one}.sql": MODELS[f"models/{one}.sql"] for one in ("events", *OURS)}
+    project.write({"landed/c.json": THIRD, **{one: f"{sql}." for one, sql in failing.items()}})
+    assert not project.try_dbt(*BOTH, "events", "items_batch", *OURS).success
+    project.session.sql(f"update {SCHEMA}.wanted set kind = 'b'")
+    project.write(failing)
     looks_for(project, "> 1")
     assert not project.try_dbt("retry").success
     assert project.said("items_wap is held back: 1 of 4 tests")
     assert rows(project, "items_wap", where="not _deleted") == [1, 2, 5]
+    assert {one: rows(project, one) for one in OURS} == {"at_codes": [1, 2, 3], "pruned": [2]}
     looks_for(project, "> 99")
     project.dbt("retry")
     assert project.said(f"items: {TESTS} tests passed → version"), project.lines

@@ -61,6 +61,8 @@ COMMANDS = {
     "describe detail": Command("describe detail {t}"),
     "show tblproperties": Command("show tblproperties {t}"),
     "show columns": Command("show columns in {t}"),
+    "show create table": Command("show create table {t}"),
+    "show partitions": Command("show partitions {t}"),
     "analyze table": Command("analyze table {t} compute statistics"),
     "convert to delta": Command("convert to delta {t}"),
     "vacuum dry run": Command("vacuum {t} dry run", days=OLD, alone=True),

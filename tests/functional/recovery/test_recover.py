@@ -11,8 +11,11 @@ from functional.recovery.damage import Copy, Kept, Rows, checkpoint, commit, cut
 from pyspark.sql import SparkSession
 
 from alluvium.delta.log import log
+from alluvium.delta.log.commit_files import TableLog
+from alluvium.delta.log.states import VersionState
 from alluvium.delta.published.setting_back import SettingBack
 from alluvium.recovery import recover
+from alluvium.report.log_lines import log_lines
 
 pytestmark = pytest.mark.spark
 
@@ -109,6 +112,12 @@ DAMAGES: dict[str, tuple[Damage, str, str, int]] = {
         "reads version 6, as before; no row is lost",
         6,
     ),
+    "an old commit is cut": (
+        lambda copy: cut(copy.log / commit(2)),
+        f"1 commit unreadable ({commit(2)}): the table is whole, for the checkpoint of version 4",
+        "reads version 6, as before; no row is lost",
+        6,
+    ),
     "a file is gone": (
         lambda copy: copy.live()[0].unlink(),
         "1 data file that the log needs is missing",
@@ -189,6 +198,21 @@ def test_one_damage_after_another(copy: Copy, kept: Kept) -> None:
     check_recovered(copy, lost, kept.rows[4])
     assert copy.fsck().damaged == []
     assert copy.recover(dry_run=False) == []
+
+
+def test_what_is_told_of_commits_beside_an_old_one_that_is_cut(copy: Copy) -> None:
+    cut(copy.log / commit(2))
+    sql = f"delta.`{copy.place}`"
+    *whole, last = log.newest_first(copy.spark, sql)
+    assert [one.version for one in whole] == [6, 5, 4, 3]
+    assert last.is_gone
+    table_log = TableLog(copy.spark, sql)
+    assert len(list(log_lines(table_log, "kept", limit=4))) == 5
+    with pytest.raises(
+        ValueError, match=rf"version 2 is not whole \({commit(2)}\).*alluvium\.fsck"
+    ):
+        list(log_lines(table_log, "kept"))
+    assert len(VersionState(copy.spark, sql).moves()) == 1
 
 
 # What is broken of a checkpoint that keeps its files in sidecars, and what is moved aside.

@@ -200,8 +200,9 @@ def test_a_path_that_begins_elsewhere_doubles_nothing(make_bronze: Make) -> None
     (bronze.root / "aside/link").symlink_to(bronze.root)
     bronze.block = {"path": f"file://{bronze.root}/aside/link/[lo]*/"}
     assert bronze.run().rows == 1
-    # Some of the folders, then all.
-    for path in ("landing/orders/g/*.json", "landing/*/*/*.json", "[lo]*/"):
+    # Some of the folders, then all; and a glob of the files of one, which then finds more.
+    globs = ("landing/orders/g/*.json", "landing/*/*/*.json", "landing/orders/*.json")
+    for path in (*globs, "landing/orders/*", "[lo]*/"):
         bronze.block = {"path": path}
         assert bronze.run().batch_id is None
     names = {"orders/1.json", "orders/g/2.json", "orders/3.json", "../others/1.json"}

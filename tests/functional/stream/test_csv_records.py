@@ -40,14 +40,15 @@ def read(bronze: Bronze) -> Rows:
     }
 
 
-def expected(folder: Path) -> Rows:
+def expected(folder: Path, **dialect: Any) -> Rows:
     """The same of files whose quotes all close, by Python's own reader."""
     found: Rows = {}
     for path in folder.iterdir():
         content = path.read_bytes()
         content = gzip.decompress(content) if path.suffix == ".gz" else content
         lines = content.decode().split("\n")
-        reader = csv.reader(f"{line}\n" for line in lines[: len(lines) - (lines[-1] == "")])
+        whole = lines[: len(lines) - (lines[-1] == "")]
+        reader = csv.reader((f"{line}\n" for line in whole), **dialect)
         header = next(reader)
         begin = reader.line_num
         for row in reader:
@@ -91,6 +92,34 @@ def test_a_line_break_inside_quotes(notes: Bronze) -> None:
         if place[0] != "header.csv" and place not in spans
     }
     assert {place: row for place, row in apart.items() if place not in parts} == others
+
+
+# Options, what they are to Python's reader, and a file.
+DIALECTS: dict[str, tuple[dict[str, str], dict[str, Any], bytes]] = {
+    "another quote": (
+        {"quote": "'", "escape": "'"},
+        {"quotechar": "'"},
+        b"id,note,qty\n1,'call \"back\n\nafter ''noon''\n',5\n2,\"fine,7\n'3','x\"',9\n",
+    ),
+    "no quote": (
+        {"quote": ""},
+        {"quoting": csv.QUOTE_NONE},
+        b'id,note,qty\n1,"call,5\n2,5\' pipe,7\n"3",\'x",9\n4,",1\n',
+    ),
+    "another escape": (
+        {"escape": "\\"},
+        {"escapechar": "\\", "doublequote": False},
+        b'id,note,qty\n1,"call \\"back\\"\n\\"after",5\n2,"x\n\\\\",7\n3,"\\"\n",9\n',
+    ),
+}
+
+
+def test_quotes_and_escapes_of_other_programs(make_bronze: Make) -> None:
+    bronze = make_bronze(block={"format": "csv", "schema": SCHEMA})
+    for options, dialect, content in DIALECTS.values():
+        bronze.land("1.csv", content)
+        bronze.block["options"] = {**OPTIONS, **options, "multiLine": True}
+        assert read(bronze) == expected(bronze.landing, **dialect), options
 
 
 @pytest.mark.slow

@@ -83,7 +83,7 @@ def test_each_file_has_its_own_types(parts: Bronze) -> None:
     # They are columns, too, by which bronze may be sorted.
     parts.sql = f"select Qty, id, _source_partition from `{VIEW}` where id > 0"
     parts.target["sort_by"] = ("Qty",)
-    parts.run()
+    assert parts.run().line("parts").endswith(", waiting for 1 file of 0 bytes (nothing.parquet)")
     rows = parts.rows()
     assert [(row["Qty"], row["id"]) for row in rows] == [(None, 3), (5, 1), (7, 2)]
     assert [row["_source_partition"] for row in rows] == [f"{n}.parquet" for n in (3, 1, 2)]
@@ -208,6 +208,55 @@ def test_what_other_writers_make(make_bronze: Make) -> None:
     (bronze.landing / "nested.parquet").write_bytes(b"PAR1 cut off")
     with pytest.raises(Exception, match=r"nested\.parquet"):
         values(bronze)
+
+
+# Lists whose elements are the repeated field itself, as Avro, Thrift and Protobuf once wrote them.
+TWO_LEVELS = """message m {
+  optional group words (LIST) { repeated binary array (UTF8); }
+  optional group n_tuples (LIST) { repeated group n_tuples_tuple { required int32 n; } }
+  optional group structs (LIST) { repeated group array { required int32 n; } }
+  optional group pairs (LIST) { repeated group element { required int32 n; optional int32 m; } }
+  repeated int32 bare;
+}"""
+
+
+def land_two_levels(bronze: Bronze, name: str) -> None:
+    """A row of two elements in each list, one of empty ones, and one of none."""
+    parquet = bronze.session._jvm.org.apache.parquet
+    schema = parquet.schema.MessageTypeParser.parseMessageType(TWO_LEVELS)
+    path = bronze.session._jvm.org.apache.hadoop.fs.Path(str(bronze.landing / name))
+    writer = parquet.hadoop.example.ExampleParquetWriter.builder(path).withType(schema).build()
+    for elements in (2, 0, None):
+        row = parquet.example.data.simple.SimpleGroup(schema)
+        if elements is not None:
+            lists = [row.addGroup(one) for one in ("words", "n_tuples", "structs", "pairs")]
+            for n in range(elements):
+                lists[0].add("array", f"w{n}")
+                lists[1].addGroup("n_tuples_tuple").add("n", n)
+                lists[2].addGroup("array").add("n", n)
+                lists[3].addGroup("element").add("n", n)
+                row.add("bare", n)
+        writer.write(row)
+    writer.close()
+
+
+@pytest.mark.slow
+def test_lists_of_two_levels(make_bronze: Make) -> None:
+    bronze = make_bronze(block={"format": "parquet"})
+    land(bronze, "new.parquet", pa.table({"bare": pa.array([[LARGE]], pa.list_(pa.int64()))}))
+    land_two_levels(bronze, "old.parquet")
+    structs = [{"n": 0}, {"n": 1}]
+    pairs = [one | {"m": None} for one in structs]
+    whole = {"words": ["w0", "w1"], "n_tuples": structs, "structs": structs, "pairs": pairs}
+    found = values(bronze)
+    assert found["old.parquet", 0] == whole | {"bare": [0, 1]}
+    assert found["old.parquet", 1] == {one: [] for one in whole} | {"bare": []}
+    assert found["old.parquet", 2] == dict.fromkeys(whole) | {"bare": []}
+    assert found["new.parquet", 0] == dict.fromkeys(whole) | {"bare": [LARGE]}
+    bronze.block["schema"] = "structs array<struct<n: bigint>>, bare array<bigint>"
+    found = values(bronze)
+    assert found["old.parquet", 0] == {"structs": structs, "bare": [0, 1]}
+    assert found["new.parquet", 0] == {"structs": None, "bare": [LARGE]}
 
 
 @pytest.mark.slow

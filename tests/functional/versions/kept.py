@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pytest
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 from functional.delta_rs import by_query, folder_in, newest
 from pyspark.sql import SparkSession
@@ -99,3 +102,19 @@ def rows_by_spark(spark: SparkSession, relation: str) -> Rows:
     rows = {row.id: row.name for row in spark.sql(f"select id, name from {relation}").collect()}
     assert rows == rows_of(spark, relation)
     return rows
+
+
+@contextmanager
+def before(where: Any, name: str, theirs: Callable[[], object]) -> Iterator[None]:
+    """What somebody else does before the next call of a function, once."""
+    real = getattr(where, name)
+    with pytest.MonkeyPatch.context() as patch:
+
+        def late(*args: Any, **how: Any) -> Any:
+            patch.undo()
+            theirs()
+            return real(*args, **how)
+
+        patch.setattr(where, name, late)
+        yield
+        assert getattr(where, name) is real, "nobody called it"

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
-
 import pytest
-from functional.versions.kept import rows_of
+from functional.versions.kept import before, rows_of
 from functional.versions.test_restore import MODEL, Feed
 from pyspark.sql import SparkSession
 
@@ -21,26 +17,10 @@ from alluvium.versions import restore as restoring
 from alluvium.versions.branches import Branch
 from alluvium.versions.points import Point, PointTable, resolve
 
-# What is quick of it stands in test_restore.py.
+# What is quick of it stands in test_restore.py and test_merging.py.
 RETENTION = "'delta.deletedFileRetentionDuration' = 'interval 0 hours'"
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
-
-
-@contextmanager
-def before(where: Any, name: str, theirs: Callable[[], object]) -> Iterator[None]:
-    """What somebody else does before the next call of a function, once."""
-    real = getattr(where, name)
-    with pytest.MonkeyPatch.context() as patch:
-
-        def late(*args: Any, **how: Any) -> Any:
-            patch.undo()
-            theirs()
-            return real(*args, **how)
-
-        patch.setattr(where, name, late)
-        yield
-        assert getattr(where, name) is real, "nobody called it"
 
 
 def test_restore(spark: SparkSession) -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction
-from functional.versions.kept import Kept, rows_by_spark, rows_of
+from functional.versions.kept import Kept, before, rows_by_spark, rows_of
 from pyspark.sql import SparkSession
 
 from alluvium.delta.log import log
 from alluvium.delta.log.snapshots import TableSnapshot
+from alluvium.delta.published.published import Publisher
 from alluvium.delta.refs import cloning
 from alluvium.merge import progress, skipped
 from alluvium.publish.publish import checkout, publish
@@ -137,6 +138,14 @@ def test_a_table_goes_on_and_back_and_forward(spark: SparkSession, undone: Undon
     assert mark(spark, made.subject, 3, True).apply() == [(3, None)]
     assert skipped.batches(skipped.left_out(spark, made.name, MODEL)) == [3]
     assert mark(spark, made.subject, 3, False).apply()
+    # What is published while a checkout looks stays.
+    newer = made.batch(5, 8)
+    with (
+        before(Publisher, "_note_dependent", made.publish),
+        pytest.raises(RuntimeError, match="another run published meanwhile, and it shows"),
+    ):
+        checkout(spark, made.name, made.shown.table, good, hold=True)
+    assert rows_of(spark, made.shown.table) == made.versions[newer]
     # And forward again, to any version that is there, where a checkout holds what readers see.
     checkout(spark, made.name, made.shown.table, good, hold=True).apply()
     made.back(version=newest, including=["write"])

@@ -92,6 +92,22 @@ def test_where_names_begin(
     assert found == (expected and f"file:{expected}")
 
 
+def test_another_bucket_with_the_same_files_is_another_place() -> None:
+    """They are copies or new events: a store gives a copy a time of its own."""
+    for base, folder in (("s3a://one/in", "s3a://two/in"), ("s3a://one/in", "file:/in")):
+        landed = [file("1", 5, 11), file("o/2", 6, 21), file("9")]
+        gone, there = ((lambda *_, lies=lies: lies) for lies in (False, True))
+        assert base_of(base, folder, landed, READ, set(), there) is None
+        assert base_of(base, folder, landed, READ, set(), gone) is None
+        # With the times of those that were read, and nothing left there, they were moved.
+        moved = [file("1", 5, 10), file("o/2", 6, 20)]
+        assert base_of(base, folder, moved, READ, set(), gone) == folder
+        assert base_of(base, folder, moved, READ, set(), there) is None
+        # Others have names of their own.
+        assert base_of(base, folder, [file("9"), file("1", 7, 10)], READ, set(), there) == base
+        assert renamed("1", naming(base, folder)) == f"{folder}/1"
+
+
 @pytest.mark.parametrize(
     ("landed", "expected"),
     [

@@ -16,6 +16,10 @@ def test_lines() -> None:
     assert StreamFigures(seconds=0.44).line("ev") == "ev: up to date in 0.4 s"
     held = StreamFigures(waiting=3, min_rows=1000, seconds=1).line("ev")
     assert held == "ev: waiting for min_rows (3 of 1,000 events) in 1.0 s"
+    empty = StreamFigures(seconds=1, empty=("a.orc", "b.orc", "c.orc", "d.orc")).line("ev")
+    assert empty == (
+        "ev: up to date in 1.0 s, waiting for 4 files of 0 bytes (a.orc, b.orc, c.orc and 1 more)"
+    )
     assert StreamFigures(absent="/x", seconds=1).line("ev") == "ev: no such folder: /x in 1.0 s"
     fresh = StreamFigures(seconds=1, newest=datetime.now(UTC) - timedelta(hours=3.5)).line("ev")
     assert fresh.startswith("ev: up to date in 1.0 s, newest arrival 20")

@@ -43,12 +43,24 @@ def test_a_line_is_parsed_where_somebody_asks_for_it() -> None:
     assert list(written.removed) == [{"path": "b"}]
     added = written.added
     assert next(added) == {"path": "a", "stats": "x"}
-    with pytest.raises(ValueError, match="Expecting"):
+    with pytest.raises(ValueError, match=r"version 4 is not whole \(00000000000000000004\.json"):
         next(added)
     # What was parsed elsewhere says the same; another number is another commit.
     parsed = Commit(4, [{"commitInfo": {"operation": "WRITE", "timestamp": 1000}, "txn": None}])
     assert parsed.id == written.id
     assert Commit(5, parsed.lines).id != parsed.id
+
+
+@pytest.mark.parametrize("last", ["", '{"add":{"pa', "\0" * 99, "7", None])
+def test_a_commit_whose_file_is_cut_is_gone(last: str | None) -> None:
+    begins = ['{"commitInfo":{"operation":"WRITE"}}']
+    texts = [*begins, *([] if last is None else [last])]
+    lines = Mock(**{"last.return_value": texts[-1], "nonEmpty.return_value": True})
+    lines.configure_mock(**{"size.return_value": 2, "mkString.return_value": "\n".join(texts)})
+    table_log: Any = Mock(**{"store.return_value.read.return_value": lines})
+    found = log.commit_of(Mock(), table_log, 4)
+    # Some engines end a file with an empty line.
+    assert (found.is_gone, found.operation) == ((False, "WRITE") if not last else (True, None))
 
 
 def test_a_commit_that_is_gone_says_nothing() -> None:

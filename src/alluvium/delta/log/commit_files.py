@@ -16,8 +16,9 @@ from alluvium.delta.internals import HISTORY
 from alluvium.delta.log import log
 from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.engine import jvm
+from alluvium.engine.causes import MENDS
 from alluvium.paths import Place
-from alluvium.plan.versions.commit import Commit
+from alluvium.plan.versions.commit import Commit, damaged
 from alluvium.plan.versions.snapshots import ACTIONS
 
 # What `commits` reads of a line of the log.
@@ -56,10 +57,14 @@ _COLUMNS = (
     "false as is_older",
     "commitInfo",
     "txn",
+    "is_cut",
 )
 _SAYS_SOMETHING = " or ".join(
     f"{one} is not null" for one in ("add", "remove", "commitInfo", "txn", "metaData")
 )
+# The whole text of a line that is not as the schema says: a cut one, or one that another engine
+# wrote with other types.
+_CORRUPT = "_corrupt_record"
 # Commits that are read at first, and later on, where it is not known how many are needed.
 _STEP, _MOST = 50, 800
 # So many commits are named one by one.
@@ -67,11 +72,17 @@ _FEW = 8
 
 
 def commit_lines(session: SparkSession, schema: str, places: str | list[str]) -> DataFrame:
-    """The lines of commits, a row each: of all in the folder of a log, or of some files there."""
+    """The lines of commits, a row each: of all in the folder of a log, or of some files there.
+
+    Those that are not JSON have NULLs, but for `is_cut`.
+    """
     # Neither compacted commits, which repeat others, nor checkpoints; and no folder's name is a
     # pattern.
     options = {"pathGlobFilter": "[0-9]" * 20 + ".json", "__globPaths__": "false"}
-    return session.read.schema(schema).options(**options).json(places)
+    options["columnNameOfCorruptRecord"] = _CORRUPT
+    lines = session.read.schema(f"{schema}, {_CORRUPT} string").options(**options).json(places)
+    is_cut = f"{_CORRUPT} is not null and try_parse_json({_CORRUPT}) is null"
+    return lines.withColumn("is_cut", F.expr(is_cut))
 
 
 def commits(session: SparkSession, table: str) -> DataFrame:
@@ -201,7 +212,7 @@ class TableLog:
         """The commits from one version to another, both included, in one Spark job.
 
         Raises:
-            ValueError: the log does not have one of them.
+            ValueError: the log does not have one of them, or not whole.
         """
         folder = str(self._log.logPath().toString())
         names = [f"{version:020}.json" for version in range(first, last + 1)]
@@ -211,7 +222,12 @@ class TableLog:
         lines = commit_lines(self._session, _LINES, places).where(
             F.col("_metadata.file_name").between(names[0], names[-1])
         )
-        found = _parted(lines.where(_SAYS_SOMETHING).selectExpr(*_COLUMNS).toArrow())
+        read = lines.where(f"is_cut or {_SAYS_SOMETHING}").selectExpr(*_COLUMNS).toArrow()
+        if cut := pc.unique(read.filter(read["is_cut"])["version"]).to_pylist():
+            raise ValueError(
+                f"{self.name}: {damaged(max(cut))}; accepted: versions behind it. {MENDS}"
+            )
+        found = _parted(read)
         missing = set(range(first, last + 1)) - {one.version for one in found.commits}
         if missing:
             raise ValueError(f"{self.name}: its log does not have version {min(missing)}")

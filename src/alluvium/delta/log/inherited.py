@@ -11,18 +11,25 @@ from alluvium.delta.log import committing, log
 from alluvium.plan.versions import heirs
 
 
-def take_over(session: SparkSession, table: str, former: str, model: str) -> dict[str, int]:
-    """Give a model what a former one has in a table, and leave that one nothing, in one commit.
+def take_over(
+    session: SparkSession, table: str, former: str, model: str, *, leaves: bool = False
+) -> dict[str, int]:
+    """Give a model what a former one has in a table, in one commit.
 
-    Again where the former model merged meanwhile. Returns the `txn` actions that say so.
+    Again where the former model merged meanwhile, or somebody made the table again: what one table
+    has says nothing of another. Returns the `txn` actions that say so.
+
+    leaves: whether the former model keeps what it has; else nothing is left to it.
     """
+    what = heirs.carried if leaves else heirs.taken_over
     recorded: dict[str, int] = {}
     while True:
         table_id, numbers = log.state(session, table)
-        due = heirs.taken_over(numbers, table_id, former, model)
+        due = what(numbers, table_id, former, model)
         if not due:
             return recorded
-        recorded |= due
         was = {app: numbers.get(app, -1) for app in due}
+        was |= {app: number for app, number in numbers.items() if f"/{former}/" in app}
         with suppress(ConcurrentTransactionException):
-            log.commit_transactions(session, table, due, committing.FOREVER, before=was)
+            if log.commit_transactions(session, table, due, committing.FOREVER, before=was):
+                recorded |= due

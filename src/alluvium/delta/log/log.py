@@ -21,7 +21,7 @@ from alluvium.engine import jvm
 from alluvium.engine.handles import HadoopPath, JavaColumn, JavaOption
 from alluvium.plan.fragment import Fragments
 from alluvium.plan.ranges.locate import Kept
-from alluvium.plan.versions.commit import Commit
+from alluvium.plan.versions.commit import Commit, is_whole
 from alluvium.plan.versions.properties import IDENTITY, PHYSICAL
 
 # Delta's name for the SQL of a generated column, in the column's metadata.
@@ -217,7 +217,7 @@ def last_commit(session: SparkSession, table: str) -> Commit:
 
 
 def commit_of(session: SparkSession, table_log: DeltaLog, version: int) -> Commit:
-    """A commit, by its file."""
+    """A commit, by its file; one that is not whole is gone."""
     path = commit_path(session, table_log, version)
     try:
         lines = table_log.store().read(path, table_log.newDeltaHadoopConf())
@@ -225,7 +225,9 @@ def commit_of(session: SparkSession, table_log: DeltaLog, version: int) -> Commi
         if "FileNotFound" not in str(error.java_exception):
             raise
         return Commit(version)
-    return Commit(version, jvm.lines(lines))
+    # Some engines end a file with an empty line.
+    last = (lines.nonEmpty() and str(lines.last())) or next(reversed([*jvm.lines(lines)]), "")
+    return Commit(version, jvm.lines(lines) if is_whole(last) else ())
 
 
 def commit_path(session: SparkSession, table_log: DeltaLog, version: int) -> HadoopPath:
@@ -261,8 +263,8 @@ def commit_transactions(
     until: float | None = None,
     before: Mapping[str, int] | None = None,
     seen: DeltaSnapshot | None = None,
-) -> None:
-    """Commit `txn` actions alone, without data.
+) -> bool:
+    """Commit `txn` actions alone, without data; whether that was done.
 
     until: by which delta.setTransactionRetentionDuration goes, in seconds since 1970; or else now.
     before: what some are now, -1 for none; where they are not, nothing is committed.
@@ -272,9 +274,11 @@ def commit_transactions(
     transaction = committing.transaction(session, seen or snapshot_of(session, table))
     if seen is not None:
         transaction.readWholeTable()
-    if all(transaction.txnVersion(app) == number for app, number in (before or {}).items()):
-        made = (committing.set_transaction(session, *one, now) for one in versions.items())
-        transaction.commit(jvm.scala_seq(session, made), jvm.internal(session, MANUAL_UPDATE))
+    if any(transaction.txnVersion(app) != number for app, number in (before or {}).items()):
+        return False
+    made = (committing.set_transaction(session, *one, now) for one in versions.items())
+    transaction.commit(jvm.scala_seq(session, made), jvm.internal(session, MANUAL_UPDATE))
+    return True
 
 
 def skipping(session: SparkSession, table: str, predicate: str | None) -> Kept:

@@ -162,24 +162,25 @@ class VersionState:
     def moves(self, after: int = -1) -> list[Move]:
         """What compactions did after a version and up to this one, in their order.
 
-        Of commits that the log has no more nothing is told.
+        Of commits that the log has no more, or not whole, nothing is told.
         """
         folder = str(self._log.logPath().toString())
         ends = [f"{version:020}.json" for version in (after + 1, self.version)]
         lines = (
             commit_lines(self.session, f"add {_FILE}, remove {_FILE}", folder)
             .where(F.col("_metadata.file_name").between(*ends))
-            .where("add is not null or remove is not null")
+            .where("is_cut or add is not null or remove is not null")
         )
         commits = (
             lines.groupBy(F.expr("bigint(left(_metadata.file_name, 20))").alias("version"))
             .agg(
                 F.expr("bool_or(coalesce(add.dataChange, remove.dataChange, true))").alias("rows"),
+                F.bool_or("is_cut").alias("is_cut"),
                 F.collect_list("add").alias("add"),
                 F.collect_list("remove").alias("remove"),
             )
             # Without a file that goes, those that come are the same ones again.
-            .where("not rows and size(remove) > 0")
+            .where("not (rows or is_cut) and size(remove) > 0")
             .orderBy("version")
         )
         return [

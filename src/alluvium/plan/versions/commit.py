@@ -30,7 +30,7 @@ Line = str | Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit. Of what it does not say, None is told; so of one that the log has no more.
+    """A commit. Of what it does not say, None is told; so of one that `is_gone`.
 
     Attributes:
         lines: its actions as its file has them, or as somebody has parsed them already.
@@ -41,14 +41,14 @@ class Commit:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the log has it no more."""
+        """Whether the log has it no more, or not whole."""
         return not self.lines
 
     @cached_property
     def kinds(self) -> frozenset[str]:
         """Of its actions: `commitInfo`, `add`, …"""
         return frozenset(
-            kind for line in self.lines for kind in _begun(line) or _parsed(line).keys()
+            kind for line in self.lines for kind in _begun(line) or self._parsed(line).keys()
         )
 
     def actions(self, *kinds: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -56,7 +56,7 @@ class Commit:
         for line in self.lines:
             begun = _begun(line)
             if not begun or begun[0] in kinds:
-                for kind, action in _parsed(line).items():
+                for kind, action in self._parsed(line).items():
                     if kind in kinds and action is not None:
                         yield kind, action
 
@@ -159,13 +159,28 @@ class Commit:
         # Another writer may note what it likes.
         return note if isinstance(note, dict) else None
 
+    def _parsed(self, line: Line) -> Mapping[str, Any]:
+        try:
+            found: Mapping[str, Any] = json.loads(line) if isinstance(line, str) else line
+        except ValueError as error:
+            raise ValueError(damaged(self.version)) from error
+        return found
+
+
+def damaged(version: int) -> str:
+    """What a message says of a commit that is not as somebody wrote it."""
+    return f"the commit of version {version} is not whole ({version:020}.json)"
+
+
+def is_whole(last: str) -> bool:
+    """Whether the last line of a commit's file ends where its writer ended."""
+    try:
+        return isinstance(json.loads(last), dict)
+    except ValueError:
+        return False
+
 
 def _begun(line: Line) -> tuple[str, ...]:
     """The kind of a line's action, where its text shows it."""
     found = _BEGINS.match(line) if isinstance(line, str) else None
     return () if found is None else (found[1],)
-
-
-def _parsed(line: Line) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(line) if isinstance(line, str) else line
-    return found
