@@ -30,8 +30,12 @@ _MOMENT = re.compile(
 @cache
 def settings() -> dict[str, Any]:
     """The rules by kind (`model`, `source`, `var`, `operation`, …) and name, all written out."""
-    text = Path(__file__).with_name("settings.json").read_text(encoding="utf-8")
-    groups: dict[str, dict[str, Any]] = json.loads(text)
+    return read(Path(__file__).with_name("settings.json"))
+
+
+def read(file: Path) -> dict[str, Any]:
+    """Groups of rules by name, all written out."""
+    groups: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
     return {
         group: {name: _written_out(rule, groups["values"]) for name, rule in rules.items()}
         for group, rules in groups.items()

@@ -75,6 +75,8 @@ def test_the_pages_are_what_the_script_makes() -> None:
 
 def test_the_macros_of_the_schema_are_what_the_script_makes(compiled: Macros) -> None:
     assert reference.SCHEMA.read_text() == reference.macros(RULES), "run: make reference"
+    written = reference.STREAM_OPTIONS.read_text()
+    assert written == reference.stream_options(), "run: make reference"
     assert compiled.settings_schema() | {"values": compiled.value_schemas()} == RULES
 
 
