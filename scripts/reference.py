@@ -39,7 +39,7 @@ def macros(rules: Rule) -> str:
 
     As JSON, which costs dbt less to compile than as Jinja.
     """
-    groups = {key: of for key, of in rules.items() if key != "values"}
+    groups = {key: of for key, of in rules.items() if key not in ("values", "profile")}
     settings = ",\n".join(f"{json.dumps(key)}: {_by_name(of)}" for key, of in groups.items())
     return (
         "{#- What each setting and argument may be: written by `make reference` from"
@@ -143,7 +143,11 @@ checks them before the first statement of a run, and names every mistake.
         ("config", "Keys of dbt's own"),
     ):
         page += f"\n## {heading}\n" + _group(rules[group], said[group], group)
-    rows = [(key, one["accepted"], one) for key, one in said["profile"].items()]
+    known = rules["profile"]["target"]["properties"]
+    rows = [
+        (key, one.get("accepted") or accepted(known[key]), one)
+        for key, one in said["profile"].items()
+    ]
     example = {"type": "alluvium", **{key: one["example"] for key, one in said["profile"].items()}}
     page += "\n## The profile\nThe keys of a target with `type: alluvium`. `schema` is needed.\n"
     return page + _yaml({"outputs": {"dev": example}}) + "\n" + _settings(rows)

@@ -102,6 +102,7 @@
 "topic": {"type": "string", "pattern": "\\A[A-Za-z0-9._-]{1,249}\\Z"},
 "from_environment": {"type": "object", "required": ["env"], "additionalProperties": false, "properties": {"env": {"type": "string", "pattern": "\\S", "accepted": "a text"}}},
 "option": {"anyOf": [{"type": ["string", "number", "boolean"]}, {"type": "object", "required": ["env"], "additionalProperties": false, "properties": {"env": {"type": "string", "pattern": "\\S", "accepted": "a text"}}}], "secret": true, "accepted": "a text, a number, a boolean or {env: NAME}"},
+"wait": {"type": ["string", "integer", "null"], "minimum": 0, "maximum": 0, "pattern": "\\A(0|[1-9][0-9]{0,5} (minute|hour|day|week)s?)\\Z", "accepted": "0, or a number of minutes, hours, days or weeks, such as 15 minutes"},
 "version": {"type": ["integer", "null"], "minimum": 0, "accepted": "a version, a whole number"},
 "moment_or_none": {"type": ["moment", "null"], "accepted": "a date, or a date and time in UTC (2024-01-31 18:00)"},
 "tag": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a tag"},
