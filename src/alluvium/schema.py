@@ -4,7 +4,8 @@
 Three keys of it are for people. `accepted` is what a message says of a value, `missing` what it
 says of one that is not there. A `secret` is never shown. Types beyond JSON's are `false`, and
 `moment`, a date that may have a time. To be short, a text stands for one of `values`, and `like`
-begins with one. `make reference` writes it out for the dbt package.
+begins with one. `make reference` writes it out for the dbt package. The options of readers are in
+the same form: `ingest/options.json`.
 """
 
 from __future__ import annotations
