@@ -2,7 +2,8 @@
 
 What is accepted is read from src/alluvium/settings.json, signatures from the macros. Descriptions
 and examples are in the YAML beside them, the words about settings and materializations in
-docs/reference/settings.yml. `make reference` writes the pages, and the schema as macros.
+docs/reference/settings.yml. `make reference` writes the pages, and as macros the schema and the
+names in src/alluvium/ingest/options.json.
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ import yaml
 from dbt_common.clients.jinja import get_environment
 from jinja2 import nodes
 
+from alluvium.ingest import options
+
 REPO = Path(__file__).resolve().parents[1]
 MACROS = REPO / "macros"
 FOLDER = REPO / "docs/reference"
 SCHEMA = MACROS / "_internal/config/settings_schema.sql"
+STREAM_OPTIONS = MACROS / "_stock/streaming/stream_options.sql"
 PREFIX = "dbt_macro__"
 HELD = "\ue000"  # a space at which no line ends
 MADE = "<!-- `make reference` writes this page: change what it is made from. -->\n"
@@ -35,7 +39,7 @@ def macros(rules: Rule) -> str:
 
     As JSON, which costs dbt less to compile than as Jinja.
     """
-    groups = {key: of for key, of in rules.items() if key != "values"}
+    groups = {key: of for key, of in rules.items() if key not in ("values", "profile")}
     settings = ",\n".join(f"{json.dumps(key)}: {_by_name(of)}" for key, of in groups.items())
     return (
         "{#- What each setting and argument may be: written by `make reference` from"
@@ -43,6 +47,22 @@ def macros(rules: Rule) -> str:
         + _macro("_settings_schema", f"{{{settings}}}")
         + "\n\n{#- What a value may be, by names. -#}\n"
         + _macro("_value_schemas", _by_name(rules["values"]))
+    )
+
+
+def stream_options() -> str:
+    """The macro that tells stock targets the parser's options with an effect, by format.
+
+    No SQL of theirs reads a header, or a record that spans lines.
+    """
+    others = {*options.LISTING_OPTIONS, options.HEADER, options.MULTI_LINE}
+    parsed = {
+        fmt: [name for name in options.accepted(fmt, has_schema=True) if name not in others]
+        for fmt in options.LINE_FORMATS
+    }
+    return (
+        "{#- The parser's options with an effect, by format: written by `make reference` from"
+        " src/alluvium/ingest/options.json. -#}\n" + _macro("_stream_options", _by_name(parsed))
     )
 
 
@@ -123,7 +143,11 @@ checks them before the first statement of a run, and names every mistake.
         ("config", "Keys of dbt's own"),
     ):
         page += f"\n## {heading}\n" + _group(rules[group], said[group], group)
-    rows = [(key, one["accepted"], one) for key, one in said["profile"].items()]
+    known = rules["profile"]["target"]["properties"]
+    rows = [
+        (key, one.get("accepted") or accepted(known[key]), one)
+        for key, one in said["profile"].items()
+    ]
     example = {"type": "alluvium", **{key: one["example"] for key, one in said["profile"].items()}}
     page += "\n## The profile\nThe keys of a target with `type: alluvium`. `schema` is needed.\n"
     return page + _yaml({"outputs": {"dev": example}}) + "\n" + _settings(rows)

@@ -5,6 +5,6 @@ select
     state,
     fragments,
     overlap_depth
-from {{ alluvium._tested_storage('buckets', 'fragments_per_bucket', max, 1) }} as buckets
+from {{ alluvium._tested_storage('buckets', 'fragments_per_bucket') }} as buckets
 where fragments > {{ max }}
 {% endtest %}

@@ -1,9 +1,5 @@
 {% test immutable_column(model, column_name=none, unique_key=none, events=none, sample=0.01) %}
-  {%- do alluvium._check_arguments('immutable_column', {'column_name': column_name, 'unique_key': unique_key}, kwargs, kind='test') -%}
-  {%- if sample is not number or sample is boolean or sample < 0.000001 or sample > 1 -%}
-    {%- do exceptions.raise_compiler_error('alluvium.immutable_column: sample is ' ~ sample
-        ~ '; accepted: the part of the keys to look at, a number from 0.000001 to 1.') -%}
-  {%- endif -%}
+  {%- do alluvium._check_arguments('immutable_column', {'column_name': column_name, 'unique_key': unique_key, 'sample': sample}, kwargs, kind='test') -%}
   {%- set column = alluvium._quote(column_name) -%}
   {%- set quoted = alluvium._quote_names(alluvium._column_names(unique_key)) -%}
   {%- set keys = quoted | join(', ') %}

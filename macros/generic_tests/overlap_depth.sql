@@ -5,6 +5,6 @@ select
     state,
     fragments,
     overlap_depth
-from {{ alluvium._tested_storage('buckets', 'overlap_depth', max, 1) }} as buckets
+from {{ alluvium._tested_storage('buckets', 'overlap_depth') }} as buckets
 where overlap_depth > {{ max }}
 {% endtest %}

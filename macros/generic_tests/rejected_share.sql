@@ -1,8 +1,5 @@
 {% test rejected_share(model, events=none, max=none, within='1 day') %}
   {%- do alluvium._check_arguments('rejected_share', {'events': events, 'max': max, 'within': within}, kwargs, kind='test') -%}
-  {%- if max is not number or max is boolean or max < 0 or max >= 1 -%}
-    {%- do exceptions.raise_compiler_error('alluvium.rejected_share: max is ' ~ max ~ '; accepted: a number from 0 and below 1.') -%}
-  {%- endif -%}
   {%- set rejected = none -%}
   {%- if execute and flags.INTROSPECT is not sameas false -%}
     {%- set table = alluvium._existing_relation(alluvium._tested_node()) -%}

@@ -1,8 +1,5 @@
 {% test rows_kept(model, share=none, published=none) %}
   {%- do alluvium._check_arguments('rows_kept', {'share': share, 'published': published}, kwargs, kind='test') -%}
-  {%- if share is not number or share is boolean or share <= 0 or share > 1 -%}
-    {%- do exceptions.raise_compiler_error('alluvium.rows_kept: share is ' ~ share ~ '; accepted: a number above 0, up to 1.') -%}
-  {%- endif -%}
   {%- set head = alluvium._tested_head(published) if execute else none %}
 select
     candidate.row_count,

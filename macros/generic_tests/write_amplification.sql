@@ -5,6 +5,6 @@ select
     written_bytes,
     rewritten_bytes,
     write_amplification
-from {{ alluvium._tested_storage('writes', 'write_amplification', max, 1) }} as writes
+from {{ alluvium._tested_storage('writes', 'write_amplification') }} as writes
 where write_amplification > {{ max }}
 {% endtest %}

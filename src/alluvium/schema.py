@@ -4,7 +4,8 @@
 Three keys of it are for people. `accepted` is what a message says of a value, `missing` what it
 says of one that is not there. A `secret` is never shown. Types beyond JSON's are `false`, and
 `moment`, a date that may have a time. To be short, a text stands for one of `values`, and `like`
-begins with one. `make reference` writes it out for the dbt package.
+begins with one. `make reference` writes it out for the dbt package. The options of readers are in
+the same form: `ingest/options.json`.
 """
 
 from __future__ import annotations
@@ -30,8 +31,12 @@ _MOMENT = re.compile(
 @cache
 def settings() -> dict[str, Any]:
     """The rules by kind (`model`, `source`, `var`, `operation`, …) and name, all written out."""
-    text = Path(__file__).with_name("settings.json").read_text(encoding="utf-8")
-    groups: dict[str, dict[str, Any]] = json.loads(text)
+    return read(Path(__file__).with_name("settings.json"))
+
+
+def read(file: Path) -> dict[str, Any]:
+    """Groups of rules by name, all written out."""
+    groups: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
     return {
         group: {name: _written_out(rule, groups["values"]) for name, rule in rules.items()}
         for group, rules in groups.items()

@@ -60,16 +60,16 @@
 "prune": {"type": "object", "required": [], "additionalProperties": false, "properties": {"relation": {}, "where": {}, "join": {}, "columns": {}}}
 },
 "test": {
-"fragments_per_bucket": {"type": "object", "required": ["max"], "additionalProperties": false, "properties": {"max": {"accepted": "a number"}}},
+"fragments_per_bucket": {"type": "object", "required": ["max"], "additionalProperties": false, "properties": {"max": {"type": "number", "minimum": 1, "accepted": "a number from 1 on"}}},
 "freshness_slo": {"type": "object", "required": ["events"], "additionalProperties": false, "properties": {"events": {"accepted": "a relation, such as ref('orders_events')"}, "slo": {"type": ["string", "null"], "pattern": "\\A[1-9][0-9]{0,5} (minute|hour|day|week)s?\\Z", "accepted": "a number of minutes, hours, days or weeks, such as 15 minutes"}}},
-"immutable_column": {"type": "object", "required": ["column_name", "unique_key"], "additionalProperties": false, "properties": {"column_name": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "unique_key": {"anyOf": [{"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "a column, or a list of columns"}, "events": {"accepted": "a relation, such as ref('orders_events')"}, "sample": {"accepted": "a number"}}},
+"immutable_column": {"type": "object", "required": ["column_name", "unique_key"], "additionalProperties": false, "properties": {"column_name": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "unique_key": {"anyOf": [{"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "a column, or a list of columns"}, "events": {"accepted": "a relation, such as ref('orders_events')"}, "sample": {"type": "number", "minimum": 1e-06, "maximum": 1, "accepted": "the part of the keys to look at, a number from 0.000001 to 1"}}},
 "known_columns": {"type": "object", "required": ["column_name"], "additionalProperties": false, "properties": {"column_name": {"type": "string", "pattern": "\\S", "accepted": "a text"}}},
-"overlap_depth": {"type": "object", "required": ["max"], "additionalProperties": false, "properties": {"max": {"accepted": "a number"}}},
-"rejected_share": {"type": "object", "required": ["events", "max"], "additionalProperties": false, "properties": {"events": {"accepted": "a relation, such as ref('orders_events')"}, "max": {"accepted": "a number"}, "within": {"type": "string", "pattern": "\\A[1-9][0-9]{0,5} (minute|hour|day|week)s?\\Z", "accepted": "a number of minutes, hours, days or weeks, such as 15 minutes"}}},
-"rows_kept": {"type": "object", "required": ["share"], "additionalProperties": false, "properties": {"share": {"accepted": "a number"}, "published": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}}},
+"overlap_depth": {"type": "object", "required": ["max"], "additionalProperties": false, "properties": {"max": {"type": "number", "minimum": 1, "accepted": "a number from 1 on"}}},
+"rejected_share": {"type": "object", "required": ["events", "max"], "additionalProperties": false, "properties": {"events": {"accepted": "a relation, such as ref('orders_events')"}, "max": {"type": "number", "minimum": 0, "exclusiveMaximum": 1, "accepted": "a number from 0 and below 1"}, "within": {"type": "string", "pattern": "\\A[1-9][0-9]{0,5} (minute|hour|day|week)s?\\Z", "accepted": "a number of minutes, hours, days or weeks, such as 15 minutes"}}},
+"rows_kept": {"type": "object", "required": ["share"], "additionalProperties": false, "properties": {"share": {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "accepted": "a number above 0, up to 1"}, "published": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a model"}}},
 "undeclared_fields": {"type": "object", "required": ["events"], "additionalProperties": false, "properties": {"events": {"accepted": "a relation, such as ref('orders_events')"}, "columns": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "a column, or a list of columns"}, "envelope": {"type": "boolean", "accepted": "true, false"}, "table": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a table"}}},
 "unique_key": {"type": "object", "required": ["columns"], "additionalProperties": false, "properties": {"columns": {"anyOf": [{"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "a column, or a list of columns"}}},
-"write_amplification": {"type": "object", "required": ["max"], "additionalProperties": false, "properties": {"max": {"accepted": "a number"}}}
+"write_amplification": {"type": "object", "required": ["max"], "additionalProperties": false, "properties": {"max": {"type": "number", "minimum": 1, "accepted": "a number from 1 on"}}}
 }}
 {%- endset -%}
 {{ return(fromjson(schema)) }}
@@ -85,7 +85,7 @@
 "models": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": "\\S", "accepted": "a text"}, {"type": "array", "items": {"type": "string", "pattern": "\\S", "accepted": "a text"}, "minItems": 1}], "accepted": "the name of a model, or a list of names"},
 "tier": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a tier"},
 "relation": {"accepted": "a relation, such as ref('orders_events')"},
-"number": {"accepted": "a number"},
+"limit": {"type": "number", "minimum": 1, "accepted": "a number from 1 on"},
 "flag": {"type": "boolean", "accepted": "true, false"},
 "count": {"type": "integer", "minimum": 1, "maximum": 256, "accepted": "a whole number from 1 to 256"},
 "natural": {"type": "integer", "minimum": 0, "accepted": "a whole number"},
@@ -102,6 +102,7 @@
 "topic": {"type": "string", "pattern": "\\A[A-Za-z0-9._-]{1,249}\\Z"},
 "from_environment": {"type": "object", "required": ["env"], "additionalProperties": false, "properties": {"env": {"type": "string", "pattern": "\\S", "accepted": "a text"}}},
 "option": {"anyOf": [{"type": ["string", "number", "boolean"]}, {"type": "object", "required": ["env"], "additionalProperties": false, "properties": {"env": {"type": "string", "pattern": "\\S", "accepted": "a text"}}}], "secret": true, "accepted": "a text, a number, a boolean or {env: NAME}"},
+"wait": {"type": ["string", "integer", "null"], "minimum": 0, "maximum": 0, "pattern": "\\A(0|[1-9][0-9]{0,5} (minute|hour|day|week)s?)\\Z", "accepted": "0, or a number of minutes, hours, days or weeks, such as 15 minutes"},
 "version": {"type": ["integer", "null"], "minimum": 0, "accepted": "a version, a whole number"},
 "moment_or_none": {"type": ["moment", "null"], "accepted": "a date, or a date and time in UTC (2024-01-31 18:00)"},
 "tag": {"type": ["string", "null"], "pattern": "\\S", "accepted": "the name of a tag"},

@@ -52,11 +52,8 @@
 {% endmacro %}
 
 
-{#- The same of the tested model's table, once the test's limit is checked; for generic tests, whose names these are. -#}
-{% macro _tested_storage(kind, name, max, least) %}
-  {%- if max is not number or max is boolean or max < least -%}
-    {%- do exceptions.raise_compiler_error('alluvium.' ~ name ~ ': max is ' ~ max ~ '; accepted: a number from ' ~ least ~ ' on.') -%}
-  {%- endif -%}
+{#- The same of the tested model's table, for generic tests, whose names these are. -#}
+{% macro _tested_storage(kind, name) %}
   {%- if not execute -%}{{ return('') }}{%- endif -%}
   {%- set node = alluvium._tested_node() -%}
   {%- if 'alluvium_layout' not in (node.config.get('meta') or {}) -%}

@@ -174,23 +174,6 @@ def _java_options(settings: Settings, own: str) -> str:
 def _log4j(home: Path) -> Path:
     """Spark's own log goes to a file: dbt's console is for dbt."""
     path = home / "logs" / "log4j2.properties"
-    path.write_text(
-        "\n".join(
-            (
-                "rootLogger.level = warn",
-                "rootLogger.appenderRef.file.ref = file",
-                "appender.file.type = RollingFile",
-                "appender.file.name = file",
-                f"appender.file.fileName = {home / 'logs' / 'spark.log'}",
-                f"appender.file.filePattern = {home / 'logs' / 'spark.%i.log'}",
-                "appender.file.layout.type = PatternLayout",
-                "appender.file.layout.pattern = %d{ISO8601} %p %c{1}: %m%n%ex",
-                "appender.file.policies.type = SizeBasedTriggeringPolicy",
-                "appender.file.policies.size = 10MB",
-                "appender.file.strategy.type = DefaultRolloverStrategy",
-                "appender.file.strategy.max = 2",
-                "",
-            )
-        )
-    )
+    template = Path(__file__).with_name(path.name).read_text(encoding="utf-8")
+    path.write_text(template.replace("{logs}", str(path.parent)))
     return path

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict, cast
@@ -32,18 +32,8 @@ from alluvium.engine.ivy import (
     unavailable,
 )
 
-# What Delta runs on beyond the jars of pyspark: the kernel is its reader for `v2.enableMode`.
-# Its further dependencies are not needed. Pyspark ships a later RoaringBitmap, parquet and jackson.
-# The Unity Catalog client is for Unity Catalog only (name it in `packages`).
-DELTA_SHA256 = {
-    "4.4.0": {
-        "delta-spark_4.2_2.13": "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead",
-        "delta-storage": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
-        "delta-kernel-api": "ee9b5a14ac3b7efdff4d61a58478fe8eb0e5a3fbca43889dca7290795fe79a11",
-        "delta-kernel-defaults": "225c975199e4718b38ee5b7e6da7f19e9585024262b2cec2656b32151a856b0b",
-    }
-}
-"""SHA-256 of Delta's jars, by Delta version and artifact."""
+# Files with the SHA-256 of jars: those of Delta and of S3A, by version.
+PINS = Path(__file__).parent
 
 _MANIFEST = "manifest.json"
 _TEMPORARY = ".resolving-"
@@ -115,10 +105,9 @@ def resolve(
 def _sets(installed: versions.VersionSet, packages: Sequence[str], s3a: bool) -> list[JarSet]:
     """What to have: Delta's jars, S3's, and the packages that are not there anyway."""
     delta, hadoop = installed.delta, installed.hadoop
-    pins = {("io.delta", name, delta): digest for name, digest in DELTA_SHA256[delta].items()}
-    sets = [_pinned(f"delta-{delta}", f"Delta {delta}", pins)]
+    sets = [_pinned(f"delta-{delta}", f"Delta {delta}")]
     if s3a:
-        sets.append(_pinned(f"s3a-{hadoop}", f"S3A {hadoop}", s3a_sha256(hadoop)))
+        sets.append(_pinned(f"s3a-{hadoop}", f"S3A {hadoop}"))
     pinned = [module for one in sets for module in one.modules]
     modules = {versions.check_package(package, installed) for package in packages} - set(pinned)
     modules = _not_shipped(modules, installed)
@@ -130,22 +119,28 @@ def _sets(installed: versions.VersionSet, packages: Sequence[str], s3a: bool) ->
     return sets
 
 
-def _pinned(folder: str, title: str, pins: Mapping[tuple[str, str, str], str]) -> JarSet:
-    """A set of modules whose jars have these digests."""
+def _pinned(folder: str, title: str) -> JarSet:
+    """A set of modules whose jars have known digests."""
+    pins = pinned(folder)
     sha256 = {_file_name(*module): digest for module, digest in pins.items()}
     return JarSet(folder, title, tuple(pins), False, sha256)
 
 
-def s3a_sha256(hadoop: str) -> dict[tuple[str, str, str], str]:
-    """SHA-256 of what S3A of a version of Hadoop runs on, by group, artifact and version.
+def pinned(name: str) -> dict[tuple[str, str, str], str]:
+    """SHA-256 of the jars of a set that is pinned, by group, artifact and version.
+
+    Of Delta: the kernel is its reader for `v2.enableMode`. Its further dependencies are not needed.
+    Pyspark ships a later RoaringBitmap, parquet and jackson. The Unity Catalog client is for Unity
+    Catalog only (name it in `packages`).
 
     S3A itself asks for a bundle of the whole AWS SDK, of 676 MB. Here are the modules that it uses,
     with all that they need and pyspark does not ship.
     """
     pins = {}
-    for line in Path(__file__).with_name(f"s3a-{hadoop}.sha256").read_text().splitlines():
-        digest, name = line.split()
-        group, artifact, version = re.split(r"_|-(?=\d)", name.removesuffix(".jar"), maxsplit=2)
+    for line in (PINS / f"{name}.sha256").read_text().splitlines():
+        digest, jar = line.split()
+        group, _, module = jar.removesuffix(".jar").partition("_")
+        artifact, version = re.split(r"-(?=\d)", module, maxsplit=1)
         pins[group, artifact, version] = digest
     return pins
 

@@ -33,4 +33,4 @@ def other_s3(conf: Mapping[str, str]) -> Iterator[str]:
     for key, value in conf.items():
         for scheme, client in _NOT_S3A.items():
             if value.startswith(f"{scheme}://") and client not in conf:
-                yield f"`spark_conf`: {key} begins with {scheme}://; accepted: s3a://"
+                yield f"spark_conf: {key} begins with {scheme}://; accepted: s3a://"

@@ -1,13 +1,19 @@
 """The options of a stream's reader: which there are, which have no effect here, and why.
 
 The names are those that Spark documents for its readers and for ``from_json`` and ``from_csv``.
+`options.json` beside this module has them in groups. Each has the rule of its value, as settings
+have in `settings.json`, or `refused`: the reason why it is not accepted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
 
-from alluvium.names import nearest
+from alluvium import schema
+from alluvium.names import among, nearest
 
 LINE_FORMATS = ("text", "json", "csv")
 FILE_FORMATS = (*LINE_FORMATS, "parquet", "orc")
@@ -19,215 +25,33 @@ LISTING_OPTIONS = ("pathGlobFilter", CLEANS, ARCHIVE)
 HEADER = "header"
 # Whether a record of csv may span lines: then it is one event.
 MULTI_LINE = "multiLine"
-
-_DATES = (
-    "dateFormat",
-    "timestampFormat",
-    "timestampNTZFormat",
-    "timeFormat",
-    "enableDateTimeParsingFallback",
-    "timeZone",
-    "locale",
-)
-_RECORDS = ("mode", "columnNameOfCorruptRecord")
-_READ: Mapping[str, tuple[str, ...]] = {
-    "text": (),
-    "json": (
-        *_RECORDS,
-        *_DATES,
-        "allowBackslashEscapingAnyCharacter",
-        "allowComments",
-        "allowNonNumericNumbers",
-        "allowNumericLeadingZeros",
-        "allowSingleQuotes",
-        "allowUnquotedControlChars",
-        "allowUnquotedFieldNames",
-        "maxNestingDepth",
-        "maxNumLen",
-        "maxStringLen",
-    ),
-    "csv": (
-        HEADER,
-        MULTI_LINE,
-        "sep",
-        "delimiter",
-        "quote",
-        "escape",
-        "charToEscapeQuoteEscaping",
-        "comment",
-        "ignoreLeadingWhiteSpace",
-        "ignoreTrailingWhiteSpace",
-        "nullValue",
-        "emptyValue",
-        "nanValue",
-        "positiveInf",
-        "negativeInf",
-        *_RECORDS,
-        *_DATES,
-        "maxColumns",
-        "maxCharsPerColumn",
-        "inputBufferSize",
-        "unescapedQuoteHandling",
-    ),
-    "parquet": ("datetimeRebaseMode", "int96RebaseMode"),
-    "orc": (),
-    "kafka": (
-        "startingOffsets",
-        "startingOffsetsByTimestamp",
-        "startingOffsetsByTimestampStrategy",
-        "startingTimestamp",
-        "failOnDataLoss",
-        "maxOffsetsPerTrigger",
-        "maxRecordsPerPartition",
-        "minPartitions",
-        "groupIdPrefix",
-        "kafkaConsumer.pollTimeoutMs",
-        "fetchOffset.numRetries",
-        "fetchOffset.retryIntervalMs",
-    ),
-}
 # Options of Kafka's own client.
 KAFKA_CLIENT = "kafka."
 ISOLATION = "kafka.isolation.level"
 
-_BOOLEANS = {
-    "header",
-    "multiline",
-    "ignoreleadingwhitespace",
-    "ignoretrailingwhitespace",
-    "enabledatetimeparsingfallback",
-    "allowbackslashescapinganycharacter",
-    "allowcomments",
-    "allownonnumericnumbers",
-    "allownumericleadingzeros",
-    "allowsinglequotes",
-    "allowunquotedcontrolchars",
-    "allowunquotedfieldnames",
-}
-_CHARACTERS = {"quote", "escape", "comment", "chartoescapequoteescaping"}
-_NUMBERS = {
-    "maxcolumns",
-    "maxcharspercolumn",
-    "inputbuffersize",
-    "maxnestingdepth",
-    "maxnumlen",
-    "maxstringlen",
-    "maxoffsetspertrigger",
-    "maxrecordsperpartition",
-    "minpartitions",
-}
-_VALUES = {
-    "mode": ("PERMISSIVE", "FAILFAST"),
-    "cleansource": ("off", "delete", "archive"),
-    "unescapedquotehandling": (
-        "STOP_AT_CLOSING_QUOTE",
-        "BACK_TO_DELIMITER",
-        "STOP_AT_DELIMITER",
-        "SKIP_VALUE",
-        "RAISE_ERROR",
-    ),
-    "datetimerebasemode": ("EXCEPTION", "CORRECTED", "LEGACY"),
-    "int96rebasemode": ("EXCEPTION", "CORRECTED", "LEGACY"),
-    ISOLATION: ("read_committed", "read_uncommitted"),
+# The groups of `options.json` that hold for a format, beside `every`.
+_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "text": ("listing", "lines"),
+    "json": ("listing", "lines", "json", "parsed"),
+    "csv": ("listing", "lines", "csv", "parsed"),
+    "parquet": ("listing", "parquet"),
+    "orc": ("listing", "orc"),
+    "kafka": ("kafka",),
 }
 
-_LINES = "one line is one event"
-_WRITES = "it is an option of writing"
-_INFERS = "nothing is inferred: the key `schema` gives the types"
-_ENCODING = "text is read as UTF-8; for another encoding decode the bytes in `_headers`"
-_NONE_SKIPPED = "a file that cannot be read fails the run: none is skipped"
-_ALL_FILES = "every file is read once; choose files with `path` or pathGlobFilter"
-_ALL_THERE = "each run takes all that is there"
-_DESERIALIZED = "key and value are read as bytes"
-_STARTS = "use startingOffsets"
-_OWN_COPY = "the checkpoint keeps the offsets"
-_COLUMNS = "the columns of all files are read"
-_ACCEPTS = (
-    "the var `alluvium_accept_loss: <model>` lets one run go on behind lost records, and counts"
-)
 
-_OF_LINES = {
-    "linesep": _LINES,
-    "encoding": _ENCODING,
-    "charset": _ENCODING,
-    "compression": _WRITES,
-}
-_WHY_NOT: Mapping[str, Mapping[str, str]] = {
-    "": {
-        "path": "use the key `path`",
-        "schema": "use the key `schema`",
-        "format": "use the key `format`",
-        "topic": "use the key `topic`",
-        "subscribe": "use the key `topic`",
-        "subscribepattern": "use the key `topic`",
-        "assign": "use the key `topic`",
-        "includeheaders": "headers are always read",
-        "maxfilespertrigger": "use the key `max_files_per_trigger`",
-        "maxbytespertrigger": "use the key `max_bytes_per_trigger`",
-        "maxfileage": "files are never forgotten",
-        "latestfirst": "files are taken oldest first",
-        "filenameonly": "a file is known by its path below the source's folder",
-        "maxcachedfiles": _ALL_THERE,
-        "discardcachedinputratio": _ALL_THERE,
-        "recursivefilelookup": "folders below the path are always read",
-        "basepath": "folders such as a=b/ give no columns; see `_source_partition`",
-        "modifiedbefore": _ALL_FILES,
-        "modifiedafter": _ALL_FILES,
-        "ignorecorruptfiles": _NONE_SKIPPED,
-        "ignoremissingfiles": _NONE_SKIPPED,
-        "multiline": _LINES,
-        "wholetext": _LINES,
-        "checkpointlocation": "the checkpoint lies beside the table",
-    },
-    "text": _OF_LINES,
-    "json": {
-        **_OF_LINES,
-        "samplingratio": _INFERS,
-        "primitivesasstring": _INFERS,
-        "prefersdecimal": _INFERS,
-        "dropfieldifallnull": _INFERS,
-        "infertimestamp": _INFERS,
-        "singlevariantcolumn": "write `parse_json(_value)` in the query",
-        "useunsaferow": "Spark decides",
-        "ignorenullfields": _WRITES,
-        "pretty": _WRITES,
-        "sortkeys": _WRITES,
-        "writenonasciicharacterascodepoint": _WRITES,
-    },
-    "csv": {
-        **_OF_LINES,
-        "samplingratio": _INFERS,
-        "inferschema": _INFERS,
-        "preferdate": _INFERS,
-        "enforceschema": "with `header: true` the names in the header decide, else the order",
-        "columnpruning": "Spark decides",
-        "singlevariantcolumn": "write the columns in the key `schema`",
-        "codec": _WRITES,
-        "escapequotes": _WRITES,
-        "extension": _WRITES,
-        "quoteall": _WRITES,
-    },
-    "parquet": {
-        "mergeschema": _COLUMNS,
-        "compression": _WRITES,
-        "parquet.compression": _WRITES,
-    },
-    "orc": {"mergeschema": _COLUMNS, "compression": _WRITES, "orc.compress": _WRITES},
-    "kafka": {
-        "endingoffsets": _ALL_THERE,
-        "endingtimestamp": _ALL_THERE,
-        "endingoffsetsbytimestamp": _ALL_THERE,
-        "minoffsetspertrigger": "use the key `min_rows`",
-        "maxtriggerdelay": "use the key `max_wait`",
-        "kafka.auto.offset.reset": _STARTS,
-        "kafka.enable.auto.commit": _OWN_COPY,
-        "kafka.key.deserializer": _DESERIALIZED,
-        "kafka.value.deserializer": _DESERIALIZED,
-        "kafka.key.serializer": _WRITES,
-        "kafka.value.serializer": _WRITES,
-        "kafka.interceptor.classes": "Spark reads the bytes, whatever an interceptor would do",
-    },
-}
+@cache
+def _known(fmt: str) -> Mapping[str, tuple[str, Mapping[str, Any]]]:
+    """The options of which something is known, by their names in lower case: readers ignore case.
+
+    Each with the name as Spark documents it, and its rule.
+    """
+    groups = schema.read(Path(__file__).with_name("options.json"))
+    found: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for group in (*_GROUPS.get(fmt, ("listing",)), "every"):
+        for name, rule in groups[group].items():
+            found.setdefault(name.lower(), (name, rule))
+    return found
 
 
 def accepted(fmt: str, has_schema: bool) -> tuple[str, ...]:
@@ -237,73 +61,48 @@ def accepted(fmt: str, has_schema: bool) -> tuple[str, ...]:
         fmt: The format.
         has_schema: Whether the source says a schema: without one no line is parsed.
     """
+    names = tuple(name for name, rule in _known(fmt).values() if "refused" not in rule)
     if fmt == "kafka":
-        return (*_READ[fmt], f"{KAFKA_CLIENT}*")
-    read = _READ[fmt]
+        return (*names, f"{KAFKA_CLIENT}*")
     if fmt in LINE_FORMATS and not has_schema:
-        read = tuple(name for name in read if name == HEADER)
-    return (*LISTING_OPTIONS, *read)
+        return tuple(name for name in names if name in (*LISTING_OPTIONS, HEADER))
+    return names
 
 
 def spelt(fmt: str, key: str) -> str:
-    """The option's name as Spark documents it: readers ignore case, and so do we."""
-    known = (*LISTING_OPTIONS, *_READ.get(fmt, ()))
-    return next((name for name in known if name.lower() == key.lower()), key)
+    """The option's name as Spark documents it."""
+    return _known(fmt).get(key.lower(), (key,))[0]
 
 
 def unfit(fmt: str, key: str, has_schema: bool) -> str | None:
     """Why a format does not take an option; None where it does, or for an unknown format."""
-    lower = key.lower()
-    names = accepted(fmt, has_schema) if fmt in _READ else ()
-    if lower in (name.lower() for name in names):
+    name, rule = _known(fmt).get(key.lower(), ("", {}))
+    if "refused" in rule:
+        return str(rule["refused"])
+    names = accepted(fmt, has_schema)
+    if fmt not in _GROUPS or name in names or _is_of_client(fmt, key):
         return None
-    if names and lower in (name.lower() for name in accepted(fmt, True)):
+    if name:
         return f"has no effect without the key `schema`; accepted without it: {', '.join(names)}"
-    for reasons in (_WHY_NOT[""], _WHY_NOT.get(fmt, {})):
-        if lower in reasons:
-            return reasons[lower]
-    if fmt not in _READ:
-        return None
-    if fmt == "kafka" and lower.startswith(KAFKA_CLIENT) and lower != KAFKA_CLIENT:
-        return None
-    of = [other for other in _READ if lower in (name.lower() for name in accepted(other, True))]
+    of = [other for other in _GROUPS if among(key, accepted(other, True))]
     if of:
         return f"has no effect on {fmt}, only on {', '.join(of)}; accepted: {', '.join(names)}"
-    return f"unknown option of {fmt}; {_did_you_mean(lower, names)}"
+    # Options of Kafka's client are known elsewhere without what comes before them here.
+    short = {name.removeprefix(KAFKA_CLIENT): name for name in names}
+    close = nearest(key, short)
+    said = f"did you mean {short[close]}?" if close else f"accepted: {', '.join(names)}"
+    return f"unknown option of {fmt}; {said}"
 
 
-def _did_you_mean(lower: str, names: tuple[str, ...]) -> str:
-    candidates = {name.lower(): name for name in names}
-    if f"{KAFKA_CLIENT}*" in names:
-        for name in ("bootstrap.servers", "kafka.bootstrap.servers"):
-            candidates[name] = "kafka.bootstrap.servers"
-    close = nearest(lower, candidates)
-    if close:
-        return f"did you mean {candidates[close]}?"
-    return f"accepted: {', '.join(names)}"
+def _is_of_client(fmt: str, key: str) -> bool:
+    return fmt == "kafka" and key.lower().startswith(KAFKA_CLIENT) and len(key) > len(KAFKA_CLIENT)
 
 
-def bad_value(key: str, value: str) -> str | None:
-    """What is wrong with an option's value; None for nothing. Spark takes some such in silence."""
-    lower = key.lower()
-    check: tuple[Callable[[str], bool], str]
-    if lower in _BOOLEANS:
-        check = (lambda v: v.lower() in ("true", "false")), "true, false"
-    elif lower in _NUMBERS:
-        check = (lambda v: v.removeprefix("-").isdecimal()), "a whole number"
-    elif lower in _CHARACTERS:
-        check = _is_character, "one character, or '' for none"
-    elif lower in ("sep", "delimiter"):
-        check = bool, "one or more characters"
-    elif lower == "failondataloss":
-        # Spark would pass over what is gone without a word.
-        check = (lambda v: v.lower() == "true"), "true; " + _ACCEPTS
-    elif lower in _VALUES:
-        allowed = _VALUES[lower]
-        check = (lambda v: v.upper() in (one.upper() for one in allowed)), ", ".join(allowed)
-    else:
-        return None
-    return None if check[0](value) else f"{value!r}; accepted: {check[1]}"
+def mistakes_of_value(fmt: str, key: str, value: str) -> list[str]:
+    """What is wrong with an option's value. Spark takes some such in silence."""
+    _, rule = _known(fmt).get(key.lower(), (key, {}))
+    choices = {one.lower(): one for one in rule.get("enum", ())}
+    return schema.mistakes(f"options.{key}", choices.get(value.lower(), value), rule)
 
 
 def reads_uncommitted(options: Mapping[str, str]) -> bool:
@@ -312,16 +111,12 @@ def reads_uncommitted(options: Mapping[str, str]) -> bool:
     return given.get(ISOLATION, "").lower() == "read_uncommitted"
 
 
-def _is_character(value: str) -> bool:
-    return len(value) <= 1 or (len(value) == 2 and value[0] == "\\")
-
-
 def together(options: Mapping[str, object]) -> Iterator[str]:
-    """Mistakes in which options are given at once."""
-    names = {key.lower() for key in options}
-    if {"sep", "delimiter"} <= names:
+    """Mistakes in which options are given at once, by the names that Spark documents."""
+    if {"sep", "delimiter"} <= options.keys():
         yield "options.sep, options.delimiter: two names of one option; accepted: one of them"
-    if "sourcearchivedir" in names and options.get("cleanSource") != "archive":
-        yield "options.sourceArchiveDir: has no effect without cleanSource: archive"
-    if options.get("cleanSource") == "archive" and "sourcearchivedir" not in names:
-        yield "options.cleanSource: archive needs the option sourceArchiveDir"
+    archives = str(options.get(CLEANS)).lower() == "archive"
+    if ARCHIVE in options and not archives:
+        yield f"options.{ARCHIVE}: has no effect without {CLEANS}: archive"
+    if archives and ARCHIVE not in options:
+        yield f"options.{CLEANS}: archive needs the option {ARCHIVE}"

@@ -157,7 +157,7 @@ class StreamSpec:
         for key, text in options.items():
             # Of a value from the environment only the name is told: it may be a secret.
             given = self.options[key]
-            if isinstance(given, EnvVar) and reader.bad_value(key, text) is not None:
+            if isinstance(given, EnvVar) and reader.mistakes_of_value(self.format, key, text):
                 mistakes.append(f"options.{key}: the value of {given.name} is not accepted")
         if mistakes:
             raise SpecError(self.source, mistakes)
@@ -203,11 +203,12 @@ def _options(
         wrong = reader.unfit(fmt, str(key), "schema" in given)
         if wrong is None and name in found:
             wrong = f"{name} is given twice; accepted: once, in any case"
-        elif wrong is None:
-            found[name] = value
-            wrong = reader.bad_value(name, value) if isinstance(value, str) else None
         if wrong is not None:
             mistakes.append(f"options.{key}: {wrong}")
+            continue
+        found[name] = value
+        if isinstance(value, str):
+            mistakes += reader.mistakes_of_value(fmt, str(key), value)
     mistakes.extend(reader.together(found))
     return found
 

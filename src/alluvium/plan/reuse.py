@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from alluvium import marks
@@ -23,75 +24,20 @@ FOLDER = "reuse"
 MOST_COMMITS = 100
 _VERSION = 2
 
-_CATALYST = "org.apache.spark.sql.catalyst."
-_NODES = """
-Aggregate CTERelationDef CTERelationRef Deduplicate Distinct Except Expand Filter Generate
-GlobalLimit Intersect Join LateralJoin LocalLimit Offset OneRowRelation Project RebalancePartitions
-Repartition RepartitionByExpression ResolvedHint Sort SubqueryAlias Union View Window WithCTE
-"""
+# Classes of Spark by their packages: nodes of plans, expressions, aggregates.
 # Not among them: clocks, users, sessions and their variables, random numbers, functions of users,
 # files, `aes_encrypt` (its vector is random), `reflect`, and what hangs on how tasks are cut. Nor
 # what keeps only the values of its arguments, which may be any of these: VALUES, `range`, PIVOT,
 # `variant_get`. Of `from_json` and its kind the text tells: their arguments must be written out.
-_EXPRESSIONS = """
-Abs Acos Acosh Add AddMonths Alias And ArrayAggregate ArrayAppend ArrayCompact ArrayContains
-ArrayDistinct ArrayExcept ArrayExists ArrayFilter ArrayForAll ArrayInsert ArrayIntersect ArrayJoin
-ArrayMax ArrayMin ArrayPosition ArrayPrepend ArrayRemove ArrayRepeat ArraySize ArraySort
-ArrayTransform ArrayUnion ArraysOverlap ArraysZip Ascending Ascii Asin Asinh AssertTrue
-AtLeastNNonNulls Atan Atan2 Atanh AttributeReference BRound Base64 Between Bin BitLength BitwiseAnd
-BitwiseCount BitwiseGet BitwiseNot BitwiseOr BitwiseXor CaseWhen Cast Cbrt Ceil CheckOverflow Chr
-Coalesce Collate Collation CommonExpressionDef CommonExpressionRef Concat ConcatWs Contains Conv
-ConvertTimezone Cos Cosh Cot Crc32 CreateArray CreateMap CreateNamedStruct Csc CsvToStructs CumeDist
-CurrentRow DateAdd DateAddInterval DateAddYMInterval DateDiff DateFormatClass DateFromUnixDate
-DatePart DateSub DatetimeSub DayName DayOfMonth DayOfWeek DayOfYear Decode DenseRank Descending
-Divide DivideDTInterval DivideInterval DivideYMInterval DropField ElementAt Elt Encode EndsWith
-EqualNull EqualNullSafe EqualTo EulerNumber Exists Exp Explode Expm1 Extract ExtractANSIIntervalDays
-ExtractANSIIntervalHours ExtractANSIIntervalMinutes ExtractANSIIntervalMonths
-ExtractANSIIntervalSeconds ExtractANSIIntervalYears ExtractIntervalDays ExtractIntervalHours
-ExtractIntervalMinutes ExtractIntervalMonths ExtractIntervalSeconds ExtractIntervalYears Factorial
-FindInSet Flatten Floor FormatNumber FormatString FromUTCTimestamp FromUnixTime GeneratorOuter Get
-GetArrayItem GetArrayStructFields GetJsonObject GetMapValue GetStructField GetTimestamp GreaterThan
-GreaterThanOrEqual Greatest Grouping GroupingID Hex Hour HoursOfTime Hypot ILike If In InSet
-InSubquery InitCap Inline IntegralDivide IsNaN IsNotNull IsNull IsValidUTF8 JsonObjectKeys
-JsonToStructs JsonTuple KnownNotNull KnownNullable Lag LambdaFunction LastDay LateralSubquery Lead
-Least Left Length LengthOfJsonArray LessThan LessThanOrEqual Levenshtein Like LikeAll LikeAny
-ListQuery Literal Log Log10 Log1p Log2 Logarithm Lower Luhncheck MakeDTInterval MakeDate MakeDecimal
-MakeInterval MakeTime MakeTimestamp MakeTimestampNTZ MakeYMInterval MapConcat MapContainsKey
-MapEntries MapFilter MapFromArrays MapFromEntries MapKeys MapSort MapValues MapZipWith Mask Md5
-MicrosToTimestamp MillisToTimestamp Minute MinutesOfTime Month MonthName MonthsBetween Multiply
-MultiplyDTInterval MultiplyInterval MultiplyYMInterval Murmur3Hash NTile NaNvl NamedLambdaVariable
-NextDay Not NotLikeAll NotLikeAny NthValue NullIf NullIfZero NullsFirst NullsLast Nvl Nvl2
-OctetLength Or OuterReference Overlay ParseToDate ParseToTimestamp ParseUrl PercentRank Pi Pmod
-PosExplode Pow PreciseTimestampConversion Quarter RLike RaiseError RangeFrame Rank RegExpCount
-RegExpExtract RegExpExtractAll RegExpInStr RegExpReplace RegExpSubStr Remainder ResolvedCollation
-Reverse Right Rint Round RoundCeil RoundFloor RowFrame RowNumber ScalarSubquery Sec Second
-SecondWithFraction SecondsOfTime SecondsToTimestamp Sequence Sha1 Sha2 ShiftLeft ShiftRight
-ShiftRightUnsigned Signum Sin Sinh Size Slice SortArray SortOrder SoundEx SpecifiedWindowFrame
-SplitPart Sqrt Stack StartsWith StringInstr StringLPad StringLocate StringRPad StringRepeat
-StringReplace StringSpace StringSplit StringSplitSQL StringToMap StringTranslate StringTrim
-StringTrimBoth StringTrimLeft StringTrimRight StructsToCsv StructsToJson Substring SubstringIndex
-Subtract SubtractDates SubtractTimes SubtractTimestamps Tan Tanh TimestampAdd TimestampAddInterval
-TimestampAddYMInterval TimestampDiff ToBinary ToCharacter ToDegrees ToNumber ToRadians
-ToUTCTimestamp ToUnixTimestamp TransformKeys TransformValues TruncDate TruncTimestamp TryAdd
-TryDivide TryElementAt TryEval TryMakeTimestamp TryMod TryMultiply TrySubtract TryToBinary
-TryToNumber TypeOf TypedNullLiteral UnBase64 UnaryMinus UnaryPositive UnboundedFollowing
-UnboundedPreceding Unhex UnixDate UnixMicros UnixMillis UnixSeconds UnixTimestamp UnspecifiedFrame
-UpdateFields Upper WeekDay WeekOfYear WidthBucket WindowExpression WindowSpecDefinition With
-XxHash64 Year YearOfWeek ZeroIfNull ZipWith
-"""
-_AGGREGATES = """
-AggregateExpression AnyValue ApproximatePercentile Average BitAndAgg BitOrAgg BitXorAgg BoolAnd
-BoolOr CollectList CollectSet Corr Count CountIf CovPopulation CovSample First HyperLogLogPlusPlus
-Kurtosis Last ListAgg Max MaxBy Median Min MinBy Mode Percentile PercentileCont PercentileDisc
-Product RegrAvgX RegrAvgY RegrCount RegrIntercept RegrR2 RegrReplacement RegrSXX RegrSXY RegrSYY
-RegrSlope Skewness StddevPop StddevSamp Sum VariancePop VarianceSamp
-"""
+_CLASSES = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 _KNOWN = frozenset(
     [
         "org.apache.spark.sql.execution.datasources.LogicalRelation",
-        *(f"{_CATALYST}plans.logical.{name}" for name in _NODES.split()),
-        *(f"{_CATALYST}expressions.{name}" for name in _EXPRESSIONS.split()),
-        *(f"{_CATALYST}expressions.aggregate.{name}" for name in _AGGREGATES.split()),
+        *(
+            f"org.apache.spark.sql.catalyst.{package}.{name}"
+            for package, names in _CLASSES.items()
+            for name in names
+        ),
     ]
 )
 # By operation, commits that may keep all rows: a commit can claim it and bring rows.

@@ -18,7 +18,6 @@ from alluvium.wording import counted, moment
 
 # The most versions that are shown where nobody says how many.
 LIMIT = 20
-_HEAD = "HEAD"
 
 
 def log_lines(
@@ -81,23 +80,21 @@ def version_lines(
 def names(
     session: SparkSession, table_log: TableLog, published: Mapping[str, str]
 ) -> dict[int, list[str]]:
-    """What points to versions of a table: HEAD, which readers see, then branches and tags.
-
-    HEAD of a candidate is what its published tables show.
+    """`history.pointers` of a table. HEAD of a candidate is what its published tables show.
 
     published: by the name of its model, tables that may show this one.
     """
-    found: dict[int, list[str]] = {}
-    for name, target in published.items():
-        shown = TableSnapshot.of(session, target).head
-        if shown is not None and shown.table_id == table_log.snapshot.table_id:
-            found.setdefault(shown.version, []).append(f"{_HEAD} of {name}")
-    found = found or {table_log.version: [_HEAD]}
-    for branch in refs.branches(session, table_log.folder):
-        found.setdefault(branch.version, []).append(f"branch {branch.name}")
-    for tag in refs.tags(session, table_log.folder):
-        found.setdefault(tag.version, []).append(f"tag {tag.name}")
-    return found
+    heads = {name: TableSnapshot.of(session, one).head for name, one in published.items()}
+    return history.pointers(
+        table_log.version,
+        {
+            name: one.version
+            for name, one in heads.items()
+            if one is not None and one.table_id == table_log.snapshot.table_id
+        },
+        {one.name: one.version for one in refs.branches(session, table_log.folder)},
+        {one.name: one.version for one in refs.tags(session, table_log.folder)},
+    )
 
 
 def _newest_first(table_log: TableLog, most: int | None) -> Iterator[Told]:

@@ -17,10 +17,10 @@ from alluvium.delta.log.log import TableVersion
 from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.published.setting_back import SettingBack
 from alluvium.delta.refs import pinned
-from alluvium.merge import progress, skipped
-from alluvium.merge.skipped import Events
+from alluvium.merge import progress
 from alluvium.plan.planned import Planned
-from alluvium.plan.versions import undo
+from alluvium.plan.versions import left_out, undo
+from alluvium.plan.versions.left_out import Events
 from alluvium.plan.versions.undo import Done, Undone
 from alluvium.publish import publish
 
@@ -139,7 +139,7 @@ def restore(
         known.undone,
         len(way.goes),
         len(way.comes),
-        [one for one in events if skipped.app_id(subject.model, one) in marked],
+        [one for one in events if left_out.app_id(subject.model, one) in marked],
         _showing(session, table_log.snapshot, readers, then if way.changes else None),
     )
 
@@ -210,7 +210,7 @@ def mark(
     """
     events = files or [(batch, None)]
     marked = _marked(session, subject, events, skip)
-    changed = [one for one in events if skipped.app_id(subject.model, one) in marked]
+    changed = [one for one in events if left_out.app_id(subject.model, one) in marked]
 
     def apply() -> list[Events]:
         if marked:
@@ -226,9 +226,10 @@ def _marked(
     """What is to be recorded of events that are left out; nothing where it is so."""
     if not events or skip is None:
         return {}
-    so_far = skipped.left_out(session, subject.table, subject.model)
+    _, numbers = log.state(session, subject.table)
+    so_far = left_out.left_out(numbers, subject.model)
     return {
-        skipped.app_id(subject.model, one): int(skip) for one in events if (one in so_far) != skip
+        left_out.app_id(subject.model, one): int(skip) for one in events if (one in so_far) != skip
     }
 
 

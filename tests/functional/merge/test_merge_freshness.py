@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from alluvium.delta.log import log
-from alluvium.merge import skipped
+from alluvium.plan.versions import left_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -74,7 +74,7 @@ def test_an_event_is_late_after_the_objective(project: Any) -> None:
         )
         assert late(project) == missed
     # Not one that is left out for good.
-    out = skipped.app_id(f"model.{project.schema}.items", (1, None))
+    out = left_out.app_id(f"model.{project.schema}.items", (1, None))
     for number, missed in ((1, []), (0, ["by_tier"])):
         log.commit_transactions(project.session, "fresh.items", {out: number})
         assert late(project) == missed

@@ -499,7 +499,8 @@ def test_a_limit_that_is_none_is_refused(project: Stored, test: str, value: Any)
     done = project.try_dbt("parse")
     limit(project)
     assert not done.success
-    assert f"alluvium.{test}: max is {value}; accepted: a number from 1 on" in str(done.exception)
+    shown = json.dumps(value)
+    assert f"alluvium.{test}: max is {shown}; accepted: a number from 1 on" in str(done.exception)
 
 
 def test_an_empty_run_reads_no_log(project: Stored) -> None:

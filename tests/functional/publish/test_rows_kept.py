@@ -160,7 +160,7 @@ def test_stock_targets_say_what_they_need(project: Project) -> None:
         ({}, "share is missing; accepted: a number"),
         ({"share": 0}, "share is 0; accepted: a number above 0, up to 1"),
         ({"share": 90}, "share is 90; accepted: a number above 0, up to 1"),
-        ({"share": "most"}, "share is most; accepted: a number above 0, up to 1"),
+        ({"share": "most"}, 'share is "most"; accepted: a number above 0, up to 1'),
         ({"share": 0.9, "of": "items"}, "unknown argument of; accepted: share, published"),
     ],
 )

@@ -15,7 +15,8 @@ from alluvium.delta.log import log
 from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.published.published import Publisher
 from alluvium.delta.refs import cloning
-from alluvium.merge import progress, skipped
+from alluvium.merge import progress
+from alluvium.plan.versions import left_out
 from alluvium.publish.publish import checkout, publish
 from alluvium.versions import branches
 from alluvium.versions import restore as restoring
@@ -102,11 +103,15 @@ def test_a_bad_batch(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, undon
     assert rows_of(spark, made.shown.table) == made.versions[good]
     # Progress, columns and constraints are those of then.
     assert made.merged == 2
-    assert skipped.batches(skipped.left_out(spark, made.name, MODEL)) == [3]
+    assert left_out.batches(left_out_of(spark, made.name)) == [3]
     assert spark.table(made.name).columns == ["id", "name", "_deleted"]
     with pytest.raises(Exception, match="CHECK constraint small"):
         spark.sql(f"insert into {made.name} values (1000, 'x', false)")
     assert diff(spark, Point(made.name, good), Point(made.name), ["id"]).opened == (0, 0)
+
+
+def left_out_of(session: SparkSession, table: str) -> set[left_out.Events]:
+    return left_out.left_out(log.state(session, table)[1], MODEL)
 
 
 def test_a_table_goes_on_and_back_and_forward(spark: SparkSession, undone: Undone) -> None:
@@ -128,15 +133,15 @@ def test_a_table_goes_on_and_back_and_forward(spark: SparkSession, undone: Undon
         made.back(before_batch=0)
     assert mark(spark, made.subject, 3, False).apply()
     assert not mark(spark, made.subject, 3, False).apply()
-    assert skipped.batches(skipped.left_out(spark, made.name, MODEL)) == []
+    assert left_out.batches(left_out_of(spark, made.name)) == []
     # Files of batches; then all of one.
-    files: list[skipped.Events] = [(3, "a/3.json"), (4, "b")]
+    files: list[left_out.Events] = [(3, "a/3.json"), (4, "b")]
     assert mark(spark, made.subject, 3, True, files).apply() == files
     assert mark(spark, made.subject, 3, True, [*files, (4, "c")]).would == [(4, "c")]
     assert made.back(version=made.version, files=[(4, "b")], skip=False).skips == [(4, "b")]
-    assert skipped.files(skipped.left_out(spark, made.name, MODEL)) == [(3, "a/3.json")]
+    assert left_out.files(left_out_of(spark, made.name)) == [(3, "a/3.json")]
     assert mark(spark, made.subject, 3, True).apply() == [(3, None)]
-    assert skipped.batches(skipped.left_out(spark, made.name, MODEL)) == [3]
+    assert left_out.batches(left_out_of(spark, made.name)) == [3]
     assert mark(spark, made.subject, 3, False).apply()
     # What is published while a checkout looks stays.
     newer = made.batch(5, 8)
@@ -205,12 +210,12 @@ def test_vectors_alone_and_a_table_that_was_replaced(spark: SparkSession, replac
         lambda rows: rows.clear(),
     )
     assert log.table_id(spark, made.name) != first
-    assert skipped.batches(skipped.left_out(spark, made.name, MODEL)) == [5]
+    assert left_out.batches(left_out_of(spark, made.name)) == [5]
     made.batch(7, 50)
     made.back(version=good, including=["write"])
     assert log.table_id(spark, made.name) == first
     assert (made.merged, rows_of(spark, made.name)) == (1, made.versions[good])
-    assert skipped.batches(skipped.left_out(spark, made.name, MODEL)) == [5]
+    assert left_out.batches(left_out_of(spark, made.name)) == [5]
     made.rows = dict(made.versions[good])
 
 

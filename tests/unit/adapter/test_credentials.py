@@ -54,6 +54,7 @@ def test_all_mistakes_at_once() -> None:
             home=3,
             master=["local"],
             spark_conf=["a=b"],
+            single_writer=True,
             packages=["postgresql"],
             wait="soon",
             engine={"keep_warm": "a while", "executors_within": 30},
@@ -64,20 +65,22 @@ def test_all_mistakes_at_once() -> None:
     message = str(caught.value)
     keys = ("schema", "database", "home", "master", "spark_conf", "packages", "wait")
     for word in (*keys, "engine.keep_warm", "engine.executors_within", "shared_disk"):
-        assert f"`{word}`" in message, word
-    assert "`hoem` is not a key" in message
-    assert "`method` is not a key" in message
-    assert (
-        "Accepted keys: type, threads, engine, home, master, packages, schema, shared_disk,"
-        " single_writer, spark_conf, wait." in message
+        assert message.count(f"target.{word}: ") == 1, word
+    accepted = (
+        "schema, home, master, spark_conf, packages, single_writer, wait, engine, shared_disk"
     )
+    assert f"target: unknown key hoem; accepted: {accepted}; did you mean home?" in message
+    assert f"target: unknown key method; accepted: {accepted}\n" in message
+    assert "target.engine.executors_within: 30 is not accepted; accepted: a number of" in message
+    assert "a=b" not in message
+    assert "single_writer: it" not in message
 
 
 @pytest.mark.parametrize(
     ("profile", "told"),
     [
-        ({"engine": "warm"}, "accepted: a mapping with the keys `keep_warm` and"),
-        ({"engine": {"keep": 1}}, "accepted: a mapping with the keys `keep_warm` and"),
+        ({"engine": "warm"}, "is not a mapping; accepted keys: keep_warm, executors_within"),
+        ({"engine": {"keep": 1}}, "unknown key keep; accepted: keep_warm, executors_within"),
         ({"master": "spark://m:7077"}, "beside `master: spark://m:7077`; accepted: with a `local`"),
         ({"master": "local-cluster[2,1,1024]"}, "accepted: with a `local` master"),
         (
@@ -104,9 +107,9 @@ def test_s3_has_one_scheme() -> None:
             single_writer="yes",
         )
     message = str(caught.value)
-    assert "`spark_conf`: spark.sql.warehouse.dir begins with s3://; accepted: s3a://" in message
-    assert "`spark_conf`: x.dir begins with s3n://; accepted: s3a://" in message
-    assert "`single_writer`: 'yes'; accepted: true or false" in message
+    assert "spark_conf: spark.sql.warehouse.dir begins with s3://; accepted: s3a://" in message
+    assert "spark_conf: x.dir begins with s3n://; accepted: s3a://" in message
+    assert 'single_writer: "yes" is not accepted; accepted: true, false' in message
     assert "secret" not in message
     # Amazon's own Hadoop reads it.
     own = {"spark.sql.warehouse.dir": "s3://lake/w", "spark.hadoop.fs.s3.impl": "com.amazon.FS"}

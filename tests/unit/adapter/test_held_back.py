@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from alluvium.plan.status.table import FailedAudit
 from dbt.adapters.alluvium.held_back import HeldBack, PublishedHead, compares_with_readers, figures
 
 NOW = datetime(2026, 2, 1, 12, tzinfo=UTC)
@@ -21,7 +22,7 @@ def said(
     config = SimpleNamespace(meta=meta or {})
     candidate = SimpleNamespace(name="runways_wap", version=version, config=config)
     failed = {"rows_kept": "280 rows, readers see 29,090", "unique_id": "its query failed"}
-    return list(HeldBack(candidate, 1005, 4, shown, failed).lines(NOW))
+    return list(HeldBack(candidate, FailedAudit("id", 1005, 4, failed), shown).lines(NOW))
 
 
 def test_a_block() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from unit.engine.maven import DELTA, Repository
+from unit.engine.maven import DELTA, Repository, pin
 
 from alluvium.engine import ivy, jars, own_jar, versions
 
@@ -25,8 +25,9 @@ def publish_delta(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
     )
     monkeypatch.setenv(ivy.IVY_SETTINGS_ENV, str(settings))
     monkeypatch.setenv("JDK_JAVA_OPTIONS", QUICK_JAVA)
-    pins = {artifact: made.publish("io.delta", artifact, "4.4.0") for artifact in DELTA}
-    monkeypatch.setattr(jars, "DELTA_SHA256", {"4.4.0": pins})
+    pins = {("io.delta", one, "4.4.0"): made.publish("io.delta", one, "4.4.0") for one in DELTA}
+    pin(folder, "delta-4.4.0", pins)
+    monkeypatch.setattr(jars, "PINS", folder)
     return made
 
 

@@ -39,3 +39,9 @@ class Repository:
 
     def say(self, line: str) -> None:
         self.lines.append(line)
+
+
+def pin(folder: Path, name: str, pins: dict[tuple[str, ...], str]) -> None:
+    """Write the digests of jars, by group, artifact and version, as `jars.pinned` reads them."""
+    lines = (f"{digest}  {of[0]}_{of[1]}-{of[2]}.jar\n" for of, digest in pins.items())
+    (folder / f"{name}.sha256").write_text("".join(lines))

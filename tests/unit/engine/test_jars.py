@@ -1,4 +1,3 @@
-import json
 import os
 import shutil
 import subprocess
@@ -8,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from unit.engine.maven import DELTA, Repository
+from unit.engine.maven import DELTA, Repository, pin
 
 from alluvium.engine import ivy, jars, java, versions
 
@@ -208,16 +207,14 @@ def test_packages_come_with_what_they_need_less_what_spark_ships(
         jars.resolve(home, packages=["org.example:codec:2.1"], offline=True)
 
 
-def test_s3_comes_where_it_is_asked_for(
-    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_s3_comes_where_it_is_asked_for(repository: Repository, tmp_path: Path) -> None:
     aws, sdk = "org.apache.hadoop:hadoop-aws:3.5.0", "software.amazon.awssdk:s3:2.35.4"
     bundle = "software.amazon.awssdk:bundle:2.35.4"  # not in this repository
     pins = {
         tuple(module.split(":")): repository.publish(*module.split(":"), needs=needs)
         for module, needs in ((aws, (bundle,)), (sdk, ()))
     }
-    monkeypatch.setattr(jars, "s3a_sha256", lambda hadoop: pins if hadoop == "3.5.0" else {})
+    pin(jars.PINS, "s3a-3.5.0", pins)
     home, asked = tmp_path / "home", {"packages": [aws], "progress": repository.say}
     found = jars.resolve(home, s3a=True, **asked)  # type: ignore[arg-type]
     s3 = ["org.apache.hadoop_hadoop-aws-3.5.0.jar", "software.amazon.awssdk_s3-2.35.4.jar"]
@@ -226,7 +223,7 @@ def test_s3_comes_where_it_is_asked_for(
 
 
 def test_the_jars_of_s3_are_modules_of_one_sdk() -> None:
-    pins = jars.s3a_sha256(versions.SUPPORTED[0].hadoop)
+    pins = jars.pinned(f"s3a-{versions.SUPPORTED[0].hadoop}")
     assert ("org.apache.hadoop", "hadoop-aws", versions.SUPPORTED[0].hadoop) in pins
     sdk = {version for group, _, version in pins if group == "software.amazon.awssdk"}
     assert len(sdk) == 1
@@ -258,8 +255,8 @@ def test_processes_at_once_download_once(repository: Repository, tmp_path: Path)
     leftover.mkdir(parents=True)
     (leftover / "half.jar").write_text("half")
     program = (
-        "import json, sys; from pathlib import Path; from alluvium.engine import jars; "
-        f"jars.DELTA_SHA256 = json.loads({json.dumps(jars.DELTA_SHA256)!r}); "
+        "from pathlib import Path; from alluvium.engine import jars; "
+        f"jars.PINS = Path({str(jars.PINS)!r}); "
         f"print(*jars.resolve(Path({str(home)!r})), sep=chr(10))"
     )
     running = [
@@ -294,9 +291,9 @@ def test_the_real_thing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv(ivy.IVY_SETTINGS_ENV, raising=False)
     lines: list[str] = []
     found = jars.resolve(tmp_path, progress=lines.append)
-    assert len(found) == len(jars.DELTA_SHA256[versions.check().delta])
+    assert len(found) == len(jars.pinned(f"delta-{versions.check().delta}"))
     assert sum(path.stat().st_size for path in found) < 20e6
     assert jars.resolve(tmp_path, offline=True) == found
     s3 = jars.resolve(tmp_path, s3a=True, progress=lines.append)[len(found) :]
-    assert len(s3) == len(jars.s3a_sha256(versions.check().hadoop))
+    assert len(s3) == len(jars.pinned(f"s3a-{versions.check().hadoop}"))
     assert sum(path.stat().st_size for path in s3) < 15e6

@@ -20,7 +20,8 @@ def test_what_is_installed_here_goes_together(monkeypatch: pytest.MonkeyPatch) -
 def test_every_delta_of_the_table_has_pinned_jars() -> None:
     for supported in versions.SUPPORTED:
         spark = ".".join(supported.pyspark.split(".")[:2])
-        assert f"delta-spark_{spark}_{supported.scala}" in jars.DELTA_SHA256[supported.delta]
+        artifact = f"delta-spark_{spark}_{supported.scala}"
+        assert ("io.delta", artifact, supported.delta) in jars.pinned(f"delta-{supported.delta}")
 
 
 def test_hadoop_is_that_of_pyspark() -> None:

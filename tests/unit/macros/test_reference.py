@@ -75,7 +75,10 @@ def test_the_pages_are_what_the_script_makes() -> None:
 
 def test_the_macros_of_the_schema_are_what_the_script_makes(compiled: Macros) -> None:
     assert reference.SCHEMA.read_text() == reference.macros(RULES), "run: make reference"
-    assert compiled.settings_schema() | {"values": compiled.value_schemas()} == RULES
+    written = reference.STREAM_OPTIONS.read_text()
+    assert written == reference.stream_options(), "run: make reference"
+    for_jinja = {group: rules for group, rules in RULES.items() if group != "profile"}
+    assert compiled.settings_schema() | {"values": compiled.value_schemas()} == for_jinja
 
 
 def test_each_key_of_the_schema_is_there() -> None:
@@ -154,6 +157,7 @@ def test_keys_and_defaults_of_the_profile() -> None:
     assert told.pop("threads") == DEFAULT_THREADS
     known = {field.name: field for field in fields(AlluviumCredentials)}
     assert told.keys() == known.keys() - {"database", "schema"}
+    assert RULES["profile"]["target"]["properties"].keys() == known.keys() - {"database"}
     for key, value in told.items():
         made = known[key].default_factory
         assert value == (known[key].default if made is MISSING else made())

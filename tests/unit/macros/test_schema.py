@@ -88,6 +88,15 @@ WRONG: list[tuple[str, str, Any, list[str]]] = [
         {"format": "kafka", "topic": ["orders", "a,b"]},
         ['w.topic: ["orders", "a,b"] is not accepted; accepted: names of topics, of letters, '],
     ),
+    ("test", "rows_kept", {"share": 0}, ["w.share: 0 is not accepted; accepted: a number above 0"]),
+    ("test", "rows_kept", {"share": True}, ["w.share: true is not accepted; accepted: a number"]),
+    (
+        "test",
+        "rejected_share",
+        {"events": "e", "max": 1},
+        ["w.max: 1 is not accepted; accepted: a number from 0 and below 1"],
+    ),
+    ("test", "overlap_depth", {"max": 0.5}, ["w.max: 0.5 is not accepted; accepted: a number fr"]),
     # The value may be a secret in the wrong shape.
     (
         "source",
@@ -186,6 +195,10 @@ def test_both_readers_find_the_same(
         ("var", "alluvium_tiers", {"hot": {"weight": 256, "spark_conf": {"spark.a": 1}}}),
         ("config", "merge_update_columns", []),
         ("config", "incremental_predicates", "a > 1"),
+        ("test", "rows_kept", {"share": 1}),
+        ("test", "rejected_share", {"events": "e", "max": 0}),
+        ("test", "rejected_share", {"events": "e", "max": 0.999}),
+        ("test", "write_amplification", {"max": 1}),
     ],
 )
 def test_both_readers_accept(macros: Any, group: str, key: str, value: Any) -> None:

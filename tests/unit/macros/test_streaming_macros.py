@@ -89,7 +89,7 @@ def test_mistakes(macros: Any, stop: Any, spec: dict[str, Any], message: str) ->
 @pytest.mark.parametrize("fmt", LINE_FORMATS)
 def test_stock_targets_know_the_same_options(macros: Any, fmt: str) -> None:
     here = set(accepted(fmt, has_schema=True)) - {*LISTING_OPTIONS, HEADER, MULTI_LINE}
-    assert set(macros.stream_options(fmt)) == here
+    assert set(macros.stream_options()[fmt]) == here
 
 
 def test_options_are_passed_as_they_are(macros: Any) -> None:

@@ -1,8 +1,7 @@
 """Rules that both Jinja (stock targets, dbt's parsing) and Python have: both give the same.
 
 Others are compared where they are tested: settings in `test_schema`, range bounds in
-`test_range_predicate`, what a merge decides in `unit/merge/test_merge_rules`, a feed's options in
-`test_streaming_macros`.
+`test_range_predicate`, what a merge decides in `unit/merge/test_merge_rules`.
 """
 
 from __future__ import annotations

@@ -46,6 +46,7 @@ def mistakes(fmt: str, options: dict[str, Any], schema: str | None = "a int") ->
         ("kafka", "minOffsetsPerTrigger", "use the key `min_rows`"),
         ("kafka", "kafka.auto.offset.reset", "use startingOffsets"),
         ("kafka", "bootstrap.servers", "did you mean kafka.bootstrap.servers?"),
+        ("kafka", "isolation.level", "did you mean kafka.isolation.level?"),
         ("kafka", "startingOfsets", "did you mean startingOffsets?"),
     ],
 )
@@ -58,13 +59,14 @@ def test_options_that_are_refused(fmt: str, option: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("option", "value", "message"),
     [
-        ("header", "ja", "'ja'; accepted: true, false"),
-        ("multiLine", "yes", "'yes'; accepted: true, false"),
+        ("header", "ja", 'options.header: "ja" is not accepted; accepted: true, false'),
+        ("multiLine", "yes", '"yes" is not accepted; accepted: true, false'),
         ("mode", "DROPMALFORMED", "accepted: PERMISSIVE, FAILFAST"),
         ("quote", "''", "one character"),
         ("sep", "", "one or more characters"),
         ("maxColumns", "many", "a whole number"),
         ("cleanSource", "archive", "needs the option sourceArchiveDir"),
+        ("cleansource", "Archive", "needs the option sourceArchiveDir"),
     ],
 )
 def test_values_that_spark_would_take_in_silence(option: str, value: str, message: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -36,17 +36,8 @@ class Tag:
         return to_text(asdict(self))
 
 
-_SCHEMA = pa.schema(
-    [
-        ("row_key", pa.string()),
-        ("level", pa.int64()),
-        ("lo", pa.string()),
-        ("hi", pa.string()),
-        ("arrived", pa.float64()),
-        ("tier_bytes", pa.int64()),
-        ("locality_bytes", pa.int64()),
-    ]
-)
+_ARROW = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
+_SCHEMA = pa.schema([(one.name, _ARROW[str(one.type)]) for one in fields(Tag)])
 
 # Tags as `to_text` writes them, with numbers that fit for sure. Earlier ones end with CPU times.
 _WHOLE = r"-?(?:0|[1-9]\d{0,17})"

@@ -5,10 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from string import Template
 
 from alluvium.plan.feeds.sample import Column, Sample, is_jinja
 
 ORDER = "[_position, _source_offset]"
+# Of events that may leave out what did not change.
+_COLUMNS = """\
+    columns:
+      - name: _unavailable
+        data_tests: [alluvium.known_columns]
+"""
 
 
 def generate(name: str, key: Sequence[str], sample: Sample, bronze: str) -> dict[str, str]:
@@ -88,50 +96,24 @@ def _model(
 
 
 def _settings(name: str, key: Sequence[str], sample: Sample, bronze: str) -> str:
-    settings, columns = ["          reject_by: _rejected"], []
+    settings, columns = ["reject_by: _rejected"], ""
     if sample.form == "json":
-        settings.insert(0, "          order_by: _source_offset  # a column of the events is safer")
+        settings.insert(0, "order_by: _source_offset  # a column of the events is safer")
     else:
-        settings[:0] = [f"          order_by: {ORDER}", "          delete_when: _op = 'd'"]
-        settings.append("          keep_by: _unavailable")
-        columns = [
-            "    columns:",
-            "      - name: _unavailable",
-            "        data_tests: [alluvium.known_columns]",
-        ]
+        settings[:0] = [f"order_by: {ORDER}", "delete_when: _op = 'd'"]
+        settings.append("keep_by: _unavailable")
+        columns = _COLUMNS
     # Those too that the model leaves out: they are known.
     names = [one.name for one in sample.columns if one.name and not is_jinja(one.name)]
-    declared = json.dumps(list(dict.fromkeys(names)))
-    keys = json.dumps(list(key))
     envelope = "" if sample.form in ("debezium", "mongodb") else ", envelope: false"
     table = f", table: {json.dumps(sample.table)}" if sample.is_one_of_many else ""
-    undeclared = [
-        "      - alluvium.undeclared_fields:",
-        f"          arguments: {{events: ref('{bronze}'), columns: {declared}{envelope}{table}}}",
-    ]
-    return "\n".join(
-        [
-            "version: 2",
-            "",
-            "models:",
-            f"  - name: {name}",
-            "    config:",
-            "      materialized: incremental",
-            "      incremental_strategy: merge",
-            "      file_format: delta",
-            f"      unique_key: {keys}",
-            "      meta:",
-            "        alluvium_merge:",
-            *settings,
-            "        alluvium_layout:",
-            f"          sort_by: {keys}",
-            '      post_hook: "{{ alluvium.compact(this) }}"',
-            "    data_tests:",
-            f"      - alluvium.unique_key: {{arguments: {{columns: {keys}}}}}",
-            "      - alluvium.rejected_share:",
-            f"          arguments: {{events: ref('{bronze}'), max: 0.01}}",
-            *undeclared,
-            *columns,
-            "",
-        ]
+    template = Path(__file__).with_name("model.yml.template").read_text(encoding="utf-8")
+    made = Template(template).substitute(
+        name=name,
+        keys=json.dumps(list(key)),
+        settings="\n          ".join(settings),
+        bronze=bronze,
+        declared=json.dumps(list(dict.fromkeys(names))),
+        further=envelope + table,
     )
+    return made + columns

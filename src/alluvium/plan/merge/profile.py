@@ -4,19 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
-
-_COUNTS = (
-    "events",
-    "key_count",
-    "deletes",
-    "delete_events",
-    "tied",
-    "blurred",
-    "lacking",
-    "outside",
-)
 
 
 @dataclass(frozen=True)
@@ -63,23 +52,27 @@ class BatchProfile:
             [one[name] for one in found.values() if one.get(name) is not None]
             for name in ("_batch_through", "_batch_after")
         )
-        return BatchProfile(
-            **{name: merged.get(name) or 0 for name in _COUNTS},
-            null_keys=found.get("null_key", {}).get("events") or 0,
-            rejects=found.get("rejected", {}).get("events") or 0,
-            incomplete=sum(
+        others = {
+            "null_keys": found.get("null_key", {}).get("events") or 0,
+            "rejects": found.get("rejected", {}).get("events") or 0,
+            "incomplete": sum(
                 found.get(fate, {}).get("incomplete") or 0 for fate in ("merged", "null_key")
             ),
+        }
+        return BatchProfile(
+            **{name: merged.get(name) or 0 for name in _COUNTS} | others,
             through=max(through, default=None),
             after=min(after, default=None),
             bounds={
                 name: value
                 for name, value in merged.items()
-                if name not in (*_COUNTS, "incomplete", "_batch_through", "_batch_after")
+                if name not in (*_COUNTS, "_batch_through", "_batch_after")
             },
         )
 
     def as_mapping(self) -> dict[str, Any]:
         """As the package's macros read it."""
-        names = (*_COUNTS, "null_keys", "rejects", "incomplete")
-        return {**self.bounds, **{name: getattr(self, name) for name in names}}
+        return {**self.bounds, **{name: getattr(self, name) for name in _COUNTS}}
+
+
+_COUNTS = [one.name for one in fields(BatchProfile) if one.default == 0]

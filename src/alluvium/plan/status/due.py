@@ -102,8 +102,7 @@ def _of_readers(feed: FeedStatus, candidate: str, has_progress: bool) -> Iterato
         failed = ", ".join(f"{name} ({how})" for name, how in sorted(held.failed.items()))
         yield Due(
             candidate,
-            f"{len(held.failed)} of {counted(held.tests, 'test')} of version {held.version:,}"
-            f" failed: {failed}; what changed:",
+            f"{held.count} of version {held.version:,} failed: {failed}; what changed:",
             build(f"{candidate}+")
             if readers.version is None or readers.newest is None
             else operation("diff", model=candidate, **{"from": readers.version}),

@@ -128,15 +128,8 @@ def pointers(table: SeenTable, shown: Mapping[str, int]) -> dict[int, list[str]]
 
     shown: by the name of each published table that shows it, the version.
     """
-    found: dict[int, list[str]] = {}
-    for name, version in shown.items():
-        found.setdefault(version, []).append(f"HEAD of {name}")
-    if not found and table.snapshot is not None:
-        found[table.snapshot.version] = ["HEAD"]
-    for kind, refs in (("branch", table.branches), ("tag", table.tags)):
-        for name, version in sorted(refs.items()):
-            found.setdefault(version, []).append(f"{kind} {name}")
-    return found
+    newest = None if table.snapshot is None else table.snapshot.version
+    return history.pointers(newest, shown, table.branches, table.tags)
 
 
 def buckets_of(

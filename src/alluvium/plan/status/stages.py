@@ -8,7 +8,6 @@ from datetime import datetime
 
 from alluvium.plan.status.feed import FINE, NOTICE, UNKNOWN, WRONG, FeedStatus, ago, waits
 from alluvium.plan.status.table import SeenTable
-from alluvium.wording import counted
 
 # A stage of which nothing is known.
 IDLE = "idle"
@@ -69,8 +68,7 @@ def _merged(kind: str, feed: FeedStatus, table: SeenTable, now: datetime) -> Sta
 def _audit(feed: FeedStatus) -> Stage:
     readers, held = feed.readers, feed.held_back
     if held is not None:
-        failed = f"{len(held.failed):,} of {counted(held.tests, 'test')} failed"
-        return Stage(AUDIT, "", WRONG, f"version {held.version:,}: {failed}")
+        return Stage(AUDIT, "", WRONG, f"version {held.version:,}: {held.count} failed")
     if readers is None or readers.version is None:
         return Stage(AUDIT, "", IDLE, "" if feed.is_damaged else "nothing passed yet")
     if readers.newest is not None and readers.newest > readers.version:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from alluvium.plan.snapshot import Snapshot
 from alluvium.plan.versions.commit import Commit
+from alluvium.wording import counted
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,12 @@ class FailedAudit:
     table_id: str
     version: int
     tests: int
-    failed: Mapping[str, str]
+    failed: dict[str, str]
+
+    @property
+    def count(self) -> str:
+        """How many tests failed, and of how many."""
+        return f"{len(self.failed):,} of {counted(self.tests, 'test')}"
 
 
 @dataclass(frozen=True)

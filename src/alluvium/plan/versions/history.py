@@ -109,6 +109,30 @@ def parts(model: str, one: Told, pointers: Mapping[int, Sequence[str]]) -> list[
     return said
 
 
+def pointers(
+    newest: int | None,
+    shown: Mapping[str, int],
+    branches: Mapping[str, int],
+    tags: Mapping[str, int],
+) -> dict[int, list[str]]:
+    """What points to versions of a table: HEAD, which readers see, then branches and tags.
+
+    Args:
+        newest: version of the table, which is HEAD where no published table shows it.
+        shown: by the name of each published table that shows it, the version.
+        branches, tags: by name, versions.
+    """
+    found: dict[int, list[str]] = {}
+    named = [(f"HEAD of {name}", version) for name, version in shown.items()]
+    if not named and newest is not None:
+        named.append(("HEAD", newest))
+    for kind, refs in (("branch", branches), ("tag", tags)):
+        named += [(f"{kind} {name}", version) for name, version in sorted(refs.items())]
+    for name, version in named:
+        found.setdefault(version, []).append(name)
+    return found
+
+
 def message(commit: Commit, in_full: bool = False) -> Iterator[str]:
     """A person's text; figures of ours only in full."""
     if commit.message and (in_full or not _is_figures(commit.message)):

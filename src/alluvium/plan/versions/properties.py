@@ -4,74 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-# Properties that say how the files are to be read: they come with the files.
-CARRIED = frozenset(
-    {
-        "delta.columnMapping.mode",
-        "delta.columnMapping.maxColumnId",
-        "delta.dataSkippingNumIndexedCols",
-        "delta.dataSkippingStatsColumns",
-        "delta.dataSkippingStringPrefixLength",
-        "delta.enableTypeWidening",
-        "delta.enableVariantShredding",
-    }
-)
+# The properties that are known, in lists. `carried` say how the files are to be read: they come
+# with the files. `own` say how a table is written or kept: each table has its own. With `refused` a
+# published table cannot keep its promise, for what they ask for. Those of ids of rows stay where
+# the tracking of rows is turned off, and no UNSET takes them away.
+_LISTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+CARRIED = frozenset(_LISTS["carried"])
 CARRIED_PREFIXES = ("delta.constraints.", "delta.feature.")
-# Properties that say how a table is written or kept: each table has its own.
-OWN = frozenset(
-    {
-        "delta.appendOnly",
-        "delta.autoOptimize",
-        "delta.autoOptimize.autoCompact",
-        "delta.autoOptimize.optimizeWrite",
-        "delta.castIcebergTimeType",
-        "delta.checkpoint.writeStatsAsJson",
-        "delta.checkpoint.writeStatsAsStruct",
-        "delta.checkpointInterval",
-        "delta.checkpointPolicy",
-        "delta.checkpointRetentionDuration",
-        "delta.deletedFileRetentionDuration",
-        "delta.dropFeatureTruncateHistory.retentionDuration",
-        "delta.enableChangeDataCapture",
-        "delta.enableChangeDataFeed",
-        "delta.enableDeletionVectors",
-        "delta.enableExpiredLogCleanup",
-        "delta.enableFullRetentionRollback",
-        "delta.enableInCommitTimestamps",
-        "delta.ignoreIcebergBucketPartition",
-        "delta.ignoreProtocolDefaults",
-        "delta.inCommitTimestampEnablementTimestamp",
-        "delta.inCommitTimestampEnablementVersion",
-        "delta.isolationLevel",
-        "delta.logRetentionDuration",
-        "delta.parquet.format.version",
-        "delta.randomPrefixLength",
-        "delta.randomizeFilePrefixes",
-        "delta.requireCheckpointProtectionBeforeVersion",
-        "delta.sampleRetentionDuration",
-        "delta.setTransactionRetentionDuration",
-    }
-)
-_ROW_IDS = "ids of rows that only their own table keeps"
-_ICEBERG = "metadata of Iceberg beside the log"
-_PARTITIONS = "partition columns in the files"
-# Properties that a published table cannot keep its promise with; what each asks for.
-REFUSED = {
-    "delta.enableRowTracking": _ROW_IDS,
-    "delta.rowTrackingSuspended": _ROW_IDS,
-    # They stay where the tracking of rows is turned off, and no UNSET takes them away.
-    "delta.rowTracking.materializedRowCommitVersionColumnName": _ROW_IDS,
-    "delta.rowTracking.materializedRowIdColumnName": _ROW_IDS,
-    "delta.enableIcebergCompatV1": _ICEBERG,
-    "delta.enableIcebergCompatV2": _ICEBERG,
-    "delta.enableIcebergCompatV3": _ICEBERG,
-    "delta.universalFormat.enabledFormats": _ICEBERG,
-    "delta.universalFormat.iceberg.atomicConversion.supported": _ICEBERG,
-    "delta.enableMaterializePartitionColumnsFeature": _PARTITIONS,
-    "delta.writePartitionColumnsToParquet": _PARTITIONS,
+OWN = frozenset(_LISTS["own"])
+REFUSED: Mapping[str, str] = {
+    name: asks_for for asks_for, names in _LISTS["refused"].items() for name in names
 }
+_ROW_IDS = REFUSED["delta.enableRowTracking"]
 MAPPING = "delta.columnMapping.mode"
 # The name that a column has in files and in the log, in its metadata.
 PHYSICAL = "delta.columnMapping.physicalName"

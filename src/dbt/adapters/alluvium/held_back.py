@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from alluvium.plan.commands import operation
 from alluvium.plan.graph import name_of
+from alluvium.plan.status.table import FailedAudit
 from alluvium.wording import counted, moment, span
 
 # The test whose one row says how many rows there are, and how many readers see.
@@ -54,23 +55,19 @@ class HeldBack:
     """A candidate that failed its audit in this invocation.
 
     candidate: its node.
-    version: that its tests read.
-    tests: how many it has.
+    audit: what all threads have noted of it.
     shown: of each published table that this invocation might have moved.
-    failed: by name, how tests of it failed; of all threads.
     """
 
     candidate: Any
-    version: int
-    tests: int
+    audit: FailedAudit
     shown: Sequence[PublishedHead]
-    failed: dict[str, str] = field(default_factory=dict)
 
     def lines(self, now: datetime) -> Iterator[str]:
         name = name_of(self.candidate)
-        many = f"{len(self.failed)} of {counted(self.tests, 'test')}"
-        yield f"{name} is held back: {many} of its version {self.version:,} failed"
-        yield from (f"  {test}: {how}" for test, how in sorted(self.failed.items()))
+        held = self.audit
+        yield f"{name} is held back: {held.count} of its version {held.version:,} failed"
+        yield from (f"  {test}: {how}" for test, how in sorted(held.failed.items()))
         for one in self.shown:
             yield f"  {one.name}: {_seen(one, now)}"
         back = next((one.version for one in self.shown if one.is_of_candidate), None)

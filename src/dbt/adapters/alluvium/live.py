@@ -31,33 +31,24 @@ def _words(text: str) -> str:
 
 
 # What comes before the name of the table in statements about one.
-_ABOUT = re.compile(
-    rf"{_SPACE}*(?:"
-    + "|".join(
-        map(
-            _words,
-            (
-                r"desc(?:ribe)?(?: table)?(?: (?:extended|formatted|detail|history))?",
-                r"show (?:columns|partitions) (?:in|from)",
-                r"show (?:tblproperties|create table)",
-                r"analyze table",
-                r"refresh(?: table)?",
-                r"optimize",
-                r"vacuum",
-                r"restore(?: table)?",
-                r"alter table",
-                r"(?:drop|uncache) table(?: if exists)?",
-                r"truncate table",
-                r"comment on table",
-                r"msck repair table",
-                rf"create (?:or replace )?table(?: if not exists)? {_PART}(?:\.{_PART})*"
-                r" (?:like|(?:shallow |deep )?clone)",
-            ),
-        )
-    )
-    + rf"){_SPACE}*",
-    _FLAGS,
+_STATEMENTS = (
+    r"desc(?:ribe)?(?: table)?(?: (?:extended|formatted|detail|history))?",
+    r"show (?:columns|partitions) (?:in|from)",
+    r"show (?:tblproperties|create table)",
+    r"analyze table",
+    r"refresh(?: table)?",
+    r"optimize",
+    r"vacuum",
+    r"restore(?: table)?",
+    r"alter table",
+    r"(?:drop|uncache) table(?: if exists)?",
+    r"truncate table",
+    r"comment on table",
+    r"msck repair table",
+    rf"create (?:or replace )?table(?: if not exists)? {_PART}(?:\.{_PART})*"
+    r" (?:like|(?:shallow |deep )?clone)",
 )
+_ABOUT = re.compile(rf"{_SPACE}*(?:{'|'.join(map(_words, _STATEMENTS))}){_SPACE}*", _FLAGS)
 # What dbt writes around a relation under --empty and --sample, and in a microbatch.
 _OPENS = "(select * from "
 _CLOSES = re.compile(r" (?:limit \d+|where [^()]*)\)")

@@ -23,6 +23,7 @@ from dbt.adapters.alluvium.handle import mistakes
 
 _TABLE = [("model", pa.string()), ("table_name", pa.string())]
 _VERSION = ("table_version", pa.int64())
+_Read = Callable[[SparkSession, Mapping[str, Any]], pa.Table]
 
 
 def view(session: SparkSession, kind: str, tables: Sequence[Mapping[str, Any]], who: str) -> str:
@@ -83,29 +84,23 @@ def _versioned(rows: pa.Table, version: int) -> pa.Table:
     return rows.add_column(0, _VERSION[0], pa.array([version] * rows.num_rows, _VERSION[1]))
 
 
-_KINDS: dict[str, tuple[list[Any], Callable[[SparkSession, Mapping[str, Any]], pa.Table]]] = {
+def _asking(read: Callable[..., pa.Table], *keys: str) -> _Read:
+    """What reads these keys of a table's mapping."""
+    return lambda session, one: read(session, *map(one.get, keys))
+
+
+_KINDS: dict[str, tuple[list[Any], _Read]] = {
     "fragments": ([_VERSION, *storage.FRAGMENT_ROWS], _fragments),
     "buckets": ([_VERSION, *storage.BUCKET_ROWS], _buckets),
-    "compactions": (
-        list(history.COMPACTION_ROWS),
-        lambda session, one: history.compactions(session, one["table"]),
-    ),
-    "writes": (
-        list(history.WRITE_ROWS),
-        lambda session, one: history.writes(session, one["table"]),
-    ),
+    "compactions": (list(history.COMPACTION_ROWS), _asking(history.compactions, "table")),
+    "writes": (list(history.WRITE_ROWS), _asking(history.writes, "table")),
     "snapshots": (
         list(snapshots.SNAPSHOT_ROWS),
-        lambda session, one: snapshots.snapshots(session, one["table"], one["model"]),
+        _asking(snapshots.snapshots, "table", "model"),
     ),
     "segments": (
         list(snapshots.SEGMENT_ROWS),
-        lambda session, one: snapshots.segments(
-            session, one["table"], one["model"], one.get("version")
-        ),
+        _asking(snapshots.segments, "table", "model", "version"),
     ),
-    "blocks": (
-        list(snapshots.BLOCK_ROWS),
-        lambda session, one: snapshots.blocks(session, one["table"], one.get("version")),
-    ),
+    "blocks": (list(snapshots.BLOCK_ROWS), _asking(snapshots.blocks, "table", "version")),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
@@ -83,19 +84,17 @@ class HoldingBack(SessionAdapter):
             held = self._ledger.held.get(one) or self._held_back(one)
             if held is not None:
                 held = self._ledger.held.setdefault(one, held)
-                held.failed[test.name] = how
-                self._note_held_back(one, held)
+                held.audit.failed[test.name] = how
+                # Other threads may note more meanwhile.
+                found = replace(held.audit, failed=dict(held.audit.failed))
+                node = held.candidate
+                noting.held_back(self._home, f"{node.schema}.{node.alias}", found)
 
     def note_end(self, node: Any, error: object) -> None:
         """Note how a node ended that keeps a table in files."""
         if is_in_files(node):
             handle, name = self._handle, f"{node.schema}.{node.alias}"
             noting.ended(handle.session, self._home, self.table_of(node), name, error)
-
-    def _note_held_back(self, unique_id: str, held: HeldBack) -> None:
-        node, table_id = self.nodes[unique_id], self._ledger.versions[unique_id].table_id
-        found = FailedAudit(table_id, held.version, held.tests, dict(held.failed))
-        noting.held_back(self._home, f"{node.schema}.{node.alias}", found)
 
     def _how(self, test: Any, failures: Any) -> str:
         if not held_back.compares_with_readers(test):
@@ -121,7 +120,9 @@ class HoldingBack(SessionAdapter):
         candidate = self.nodes[unique_id]
         tests = published_models.tests_of(candidate, self.nodes)
         shown = [one for node in shows if (one := self._shown(node, version)) is not None]
-        return HeldBack(candidate, version.version, len(tests), shown)
+        return HeldBack(
+            candidate, FailedAudit(version.table_id, version.version, len(tests), {}), shown
+        )
 
     def _shown(self, node: Any, tested: TableVersion) -> PublishedHead | None:
         """What readers see of a published model; None where that cannot be told."""

@@ -22,11 +22,12 @@ from alluvium.delta.log import committing, log, own_commit
 from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.merge import batch, staged
 from alluvium.delta.rewrite import bucket_column
-from alluvium.merge import execute, one_commit, progress, skipped
+from alluvium.merge import execute, one_commit, progress
 from alluvium.merge.conflicts import retry
 from alluvium.plan.graph import bronze_of
 from alluvium.plan.merge.batch import verify_mistake
 from alluvium.plan.merge.figures import Merged, MergeFigures, merge_line
+from alluvium.plan.versions import left_out
 from dbt.adapters.alluvium import freshness, layouts, nested
 from dbt.adapters.alluvium.column import columns
 from dbt.adapters.alluvium.figures import MergeResponse, of_statement, written
@@ -305,9 +306,14 @@ class Merging(Checking, Progressing):
         if bronze is None:
             return {}
         through = progress.read(self.session, table, model_id)
-        left_out = skipped.batches(skipped.left_out(self.session, table, model_id))
+        events = left_out.left_out(log.state(self.session, table)[1], model_id)
         return freshness.figures(
-            self.session, self.table_of(bronze), bronze.name, through, newest_event, left_out
+            self.session,
+            self.table_of(bronze),
+            bronze.name,
+            through,
+            newest_event,
+            left_out.batches(events),
         )
 
     def _log(self, sql: str) -> None:

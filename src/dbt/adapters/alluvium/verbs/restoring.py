@@ -12,11 +12,11 @@ from pyspark.sql import SparkSession
 from alluvium.delta.log import log
 from alluvium.ingest.events import PLACE
 from alluvium.merge import progress
-from alluvium.merge.skipped import Events
 from alluvium.names import among, literal
 from alluvium.plan import published_models
 from alluvium.plan.graph import keeps_tombstones, parents_of, streams_above
 from alluvium.plan.versions import undo
+from alluvium.plan.versions.left_out import Events
 from alluvium.versions import restore
 from alluvium.versions.restore import Reader, Restored, Subject
 from alluvium.wording import counted
