@@ -47,8 +47,8 @@ BRANCH_MERGED = "alluvium/merged/"
 
 # Before `<model>/<batch>`: 1 where the batch's events are left out for good, 0 where they are not.
 # Of a part of them the name goes on with `/<_source_partition>`.
-# It names no table id, so that a full refresh and a clone heed it too. Read by `merge.skipped` and
-# `plan.versions.heirs`.
+# It names no table id, so that a full refresh and a clone heed it too. Read by
+# `plan.versions.left_out` and `plan.versions.heirs`.
 SKIPPED = "alluvium/skip/"
 
 # Tags of data files.

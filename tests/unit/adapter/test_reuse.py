@@ -29,8 +29,14 @@ def test_accepted(meta):
 @pytest.mark.parametrize(
     ("one", "said"),
     [
-        (node(alluvium_reuse="yes"), "one: meta.alluvium_reuse is 'yes'; accepted: true, false"),
-        (node(alluvium_reuse=None), "one: meta.alluvium_reuse is None; accepted: true, false"),
+        (
+            node(alluvium_reuse="yes"),
+            'one: meta.alluvium_reuse: "yes" is not accepted; accepted: true, false',
+        ),
+        (
+            node(alluvium_reuse=None),
+            "one: meta.alluvium_reuse: null is not accepted; accepted: true, false",
+        ),
         (
             node(alluvium_reus=True),
             "one: meta.alluvium_reus is not known on a test; accepted: alluvium_reuse,"
@@ -43,7 +49,7 @@ def test_accepted(meta):
         ),
         (
             node("seed", alluvium_reuse="yes"),
-            "one: meta.alluvium_reuse is 'yes'; accepted: true, false",
+            'one: meta.alluvium_reuse: "yes" is not accepted; accepted: true, false',
         ),
     ],
 )
@@ -53,7 +59,7 @@ def test_mistakes(one, said):
 
 def test_a_var_that_is_not_a_boolean():
     assert list(reuse.mistakes([], {"alluvium_reuse": "no"})) == [
-        "var alluvium_reuse is 'no'; accepted: true, false"
+        'var alluvium_reuse: "no" is not accepted; accepted: true, false'
     ]
 
 

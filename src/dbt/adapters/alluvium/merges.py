@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
+from dbt.adapters.base import BaseRelation
 from dbt.events.types import JinjaLogWarning
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import CompilationError
@@ -21,9 +22,6 @@ from alluvium.plan.ranges.errors import UnfitError
 from alluvium.plan.ranges.row import RangeRow
 from dbt.adapters.alluvium import named, told
 from dbt.adapters.alluvium.relation import AlluviumRelation
-
-if TYPE_CHECKING:
-    from dbt.adapters.alluvium.verbs.merging import Merging
 
 T = TypeVar("T")
 # Of a table: its id, and the numbers of its `txn` actions by application.
@@ -102,11 +100,51 @@ class MergePlan:
     former: str | None
 
 
+class MergeAdapter(Protocol):
+    """What a plan asks of the adapter."""
+
+    @property
+    def session(self) -> SparkSession:
+        """That of the node that runs."""
+
+    def texts(self, macro: str, **arguments: Any) -> dict[str, Any]:
+        """What a macro of the package gives that only writes SQL."""
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a statement."""
+
+    def kept(self, source: str) -> DataFrame:
+        """The rows of a batch."""
+
+    def inherited(self, table: str, state: State, model_id: str) -> Inherited:
+        """A table's state as a model goes on with it."""
+
+    def is_small(self, source: str) -> bool:
+        """Whether one task should read a batch."""
+
+    def is_merged(self, source: str, progress: int) -> bool:
+        """Whether no event of a batch is newer, as far as that shows without reading them."""
+
+    def look_at(self, table: str) -> StoredTable:
+        """What a merge asks of its table, of one version."""
+
+    def get_columns_in_relation(self, relation: AlluviumRelation) -> list[Any]:
+        """The columns of a relation."""
+
+    def condition_mistakes(self, setting: str, sql: str, relation: str) -> list[str]:
+        """What is wrong with a condition on the rows of a relation."""
+
+    def predicate_mistakes(
+        self, predicates: list[str], source: str, target: BaseRelation | None
+    ) -> list[str]:
+        """What is wrong with a merge's own conditions."""
+
+
 @dataclass(frozen=True)
 class Planner:
     """Plans tries of the merge of `source` into `relation`, each time on both as they are then."""
 
-    _adapter: Merging
+    _adapter: MergeAdapter
     _relation: AlluviumRelation
     _source: AlluviumRelation
     _node: Mapping[str, Any]

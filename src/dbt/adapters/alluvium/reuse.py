@@ -22,7 +22,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from alluvium import __version__
+from alluvium import __version__, schema
 from alluvium.delta.log import own_commit, reads
 from alluvium.engine.causes import first_line
 from alluvium.names import did_you_mean, in_catalog
@@ -73,8 +73,9 @@ def mistakes(nodes: Iterable[Any], given: Mapping[str, Any]) -> Iterator[str]:
         nodes: the enabled ones, of all kinds.
         given: the vars.
     """
-    if not isinstance(given.get(META, True), bool):
-        yield f"var {META} is {given[META]!r}; accepted: true, false"
+    flag = schema.settings()["var"][META]
+    if META in given:
+        yield from schema.mistakes(f"var {META}", given[META], flag)
     for node in nodes:
         kind, meta = node.resource_type, getattr(node.config, "meta", None) or {}
         if kind not in ("model", "seed", "test"):
@@ -90,8 +91,8 @@ def mistakes(nodes: Iterable[Any], given: Mapping[str, Any]) -> Iterator[str]:
                     f"{node.name}: meta.{key} is not known on a test;"
                     f" accepted: {', '.join(_OF_TESTS)}{did_you_mean(key, _OF_TESTS)}"
                 )
-        if not isinstance(meta.get(META, True), bool):
-            yield f"{node.name}: meta.{META} is {meta[META]!r}; accepted: true, false"
+        if META in meta:
+            yield from schema.mistakes(f"{node.name}: meta.{META}", meta[META], flag)
 
 
 def is_table(node: Any) -> bool:
