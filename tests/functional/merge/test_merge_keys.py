@@ -151,13 +151,13 @@ def test_a_range_column_that_changes_is_found(project: Any) -> None:
 @pytest.mark.slow
 def test_a_range_column_that_changes_before_merge_into(project: Any) -> None:
     """After the one before."""
-    stage(project, "(1, 'a', 'u', 9, '2020-01-01')", "(2, 'b', 'u', 10, '2024-05-06')")
+    stage(project, "(1, 'a', 'u', 9, '2024-07-01')", "(2, 'b', 'u', 10, '2024-05-06')")
     project.dbt("run", "--select", "fresh")
     assert table(project, "fresh") == [(1, "a", 7), (2, "b", 10)]
     assert project.said(", 1 rejected (kept in fresh__rejected)")
     kept = project.read("select reason, event from {s}.fresh__rejected")
     assert [*kept["reason"]] == ["changed_range_column"]
-    assert json.loads(kept["event"][0])["at"] == "2020-01-01"
+    assert json.loads(kept["event"][0])["at"] == "2024-07-01"
     assert project.figures("fresh")["engine"] == "merge_into"
 
 
