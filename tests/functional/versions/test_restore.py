@@ -286,6 +286,7 @@ def test_batches_that_came_with_a_clone(
     assert (made.merged, rows_of(spark, made.name)) == (2, made.rows)
 
 
+@pytest.mark.slow
 def test_what_readers_saw_before_the_log_begins_stays(spark: SparkSession) -> None:
     """Nobody can tell whether it was undone; it was not, by a restore to a later version."""
     made = Feed(spark, "cleaned", "'delta.checkpointInterval' = '100'")
