@@ -126,6 +126,7 @@ class Sides:
         assert {table: self.seen(table) for table in self.rows} == self.rows
 
 
+@pytest.mark.slow
 def test_a_backup_under_a_branch(spark: SparkSession) -> None:
     """The table comes back from a backup, and what it gets then has the number of the base."""
     made = Sides(spark, "backed_up", some(range(8), "n"))
@@ -388,7 +389,6 @@ def fed(spark: SparkSession) -> Sides:
     return made
 
 
-@pytest.mark.slow
 def test_tables_that_take_no_merge_in_one_commit(spark: SparkSession, fed: Sides) -> None:
     # Where there is nothing to take over there is no commit.
     before = log.version(spark, fed.table)
@@ -433,6 +433,7 @@ def test_what_cannot_be_merged(spark: SparkSession, fed: Sides) -> None:
     assert fed.seen(fed.table) == fed.rows[fed.table]
 
 
+@pytest.mark.slow
 def test_a_table_that_numbers_its_rows(spark: SparkSession) -> None:
     made = Sides(spark, "numbered", {})
     spark.sql(f"drop table {made.table}")
