@@ -108,7 +108,7 @@ class Player:
     # What breaks; each gives what mends it -------------------------------------------------------
 
     def _executor(self, outcome: Outcome, _: Any, random: Random) -> Callable[[], None]:
-        running = self._servers.executors
+        running = [*self._servers.executors]
         outcome.how = f"one of {len(running)}"
         for process in random.sample(running, min(1, len(running))):
             os.kill(process, signal.SIGKILL)

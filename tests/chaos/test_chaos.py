@@ -48,15 +48,16 @@ def test_merges(tmp_path: Path, number: int) -> None:
     assert_disturbed(rounds, others=1)  # a round of merges with a kill has no other writers
 
 
-@pytest.mark.parametrize("number", [1, pytest.param(3, marks=pytest.mark.slow)])
-def test_compactions(tmp_path: Path, number: int) -> None:
-    rounds = rounds_of("chaos_compaction.py", [196, 199, 200][:number], tmp_path)
-    assert [one["kind"] for one in rounds] == ["kill", "append", "merge"][:number]
+@pytest.mark.slow
+def test_compactions(tmp_path: Path) -> None:
+    """Quick, and in one process: `test_killed_between_its_jobs_it_has_done_nothing`."""
+    rounds = rounds_of("chaos_compaction.py", [196, 199, 200], tmp_path)
+    assert [one["kind"] for one in rounds] == ["kill", "append", "merge"]
     assert_disturbed(rounds, others=0)
     assert all(one["shared_merges"] for one in rounds)
-    assert [bool(one["budget"]) for one in rounds] == [True, False, False][:number]
-    assert [one["together"] for one in rounds] == [False, True, False][:number]
-    assert [one["engine_merges"] for one in rounds] == [1, 1, 0][:number]
+    assert [bool(one["budget"]) for one in rounds] == [True, False, False]
+    assert [one["together"] for one in rounds] == [False, True, False]
+    assert [one["engine_merges"] for one in rounds] == [1, 1, 0]
 
 
 @pytest.mark.slow

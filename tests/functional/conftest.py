@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,9 @@ from alluvium.engine import session as engine
 # dbt would parse the same macros for each project folder, half a second each.
 enable_test_caching()
 quick_json.use()
+# A run of dbt makes some 100,000 objects that stay to its end. Python would look at them again and
+# again for what nobody needs: that takes half of the time of a small run.
+gc.set_threshold(50_000, 20, 100)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,8 +10,7 @@ from typing import Any
 import yaml
 from deltalake import DeltaTable
 from functional.delta_rs import by_query
-from functional.merge.conftest import PACKAGE
-from functional.runner import REPO, Project
+from functional.runner import Project, add_macros
 from pyarrow import fs
 from support import s3
 
@@ -76,10 +75,7 @@ class PlacedProject(Project):
         stream = {"alluvium_stream": {"format": "json", "path": self.landing}}
         table = {"name": "orders", "config": {"meta": stream}}
         sources = yaml.safe_dump({"sources": [{"name": "landing", "tables": [table]}]})
-        package = self.root / "dbt_packages/alluvium"
-        package.mkdir(parents=True)
-        (package / "dbt_project.yml").write_text(yaml.safe_dump(PACKAGE))
-        (package / "macros").symlink_to(REPO / "macros")
+        add_macros(self.root)
         config = {"name": "shop", "version": "0.1.0", "config-version": 2, "profile": "p"}
         config["flags"] = {"send_anonymous_usage_stats": False}
         self.write(

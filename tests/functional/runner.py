@@ -30,6 +30,17 @@ def add_jars(home: Path) -> Path:
     return home
 
 
+PACKAGE = {"name": "alluvium", "version": "0.1.0", "config-version": 2, "macro-paths": ["macros"]}
+
+
+def add_macros(root: Path) -> None:
+    """Let a project have the package's macros without the reference project's models."""
+    package = root / "dbt_packages/alluvium"
+    package.mkdir(parents=True)
+    (package / "dbt_project.yml").write_text(json.dumps(PACKAGE))
+    (package / "macros").symlink_to(REPO / "macros")
+
+
 def new_session(home: Path) -> SparkSession:
     """A session on the context that a target with this `home` and nothing more starts."""
     return engine.new_session(engine.Settings(home=home))

@@ -84,14 +84,15 @@ class Cluster:
         }
 
     @property
-    def executors(self) -> list[int]:
-        """Processes of executors, by their working directories."""
-        found = []
+    def executors(self) -> dict[int, str]:
+        """Processes of executors, found by their working directories, and what Spark calls them."""
+        found = {}
         for process in Path("/proc").glob("[0-9]*"):
             try:
                 words = (process / "cmdline").read_bytes().split(b"\0")
                 if _EXECUTOR in words and (process / "cwd").resolve().is_relative_to(self.folder):
-                    found.append(int(process.name))
+                    name = words[words.index(b"--executor-id") + 1]
+                    found[int(process.name)] = name.decode()
             except OSError:  # it has ended
                 continue
         return found

@@ -42,7 +42,9 @@ QUICK = (
 
 def of_daemons() -> str:
     """Options of JVMs that Spark's launcher does not start for a driver."""
-    return "" if _is_plain() else f"{QUICK[0]} -XX:+UseSerialGC"
+    if _is_plain():
+        return ""
+    return f"{QUICK[0]} -XX:+UseSerialGC -XX:SharedArchiveFile={_archive()}"
 
 
 def use() -> None:

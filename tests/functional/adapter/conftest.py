@@ -13,17 +13,14 @@ from dbt.tests.fixtures.project import *  # noqa: F403 - dbt's own test fixtures
 SUITE = Path(__file__).parent / "suite"
 
 # What stays in the default run: for each kind of node or flag a class that is cheap. The rest is
-# `slow`. Python models have a file of their own beside this one.
+# `slow`. Beside this file, Python models have one of their own, and `test_nodes.py` has snapshots,
+# incremental models and contracts, `test_reuse.py` singular tests.
 QUICK = {
-    "basic.TestSingularTestsEphemeral",
-    "constraints.TestConstraintQuotedColumn",
     "empty.TestEmptyInlineSourceRef",
     "functions.TestUDFsBasic",
     "hooks.TestHookRefs",
-    "incremental.TestMergeExcludeColumns",
     "relations.TestChangeRelationTypeValidator",  # tables, views, and one made of the other
     "simple_seed.TestEmptySeed",
-    "simple_snapshot.TestSnapshotMultiUniqueKey",
     "unit_testing.TestUnitTestCaseInsensivity",
 }
 

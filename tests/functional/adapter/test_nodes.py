@@ -57,13 +57,18 @@ snapshots:
       strategy: check
       check_cols: all
       tblproperties: {delta.columnMapping.mode: name}
+  - name: Several
+    relation: ref('parts')
+    config: {unique_key: [id, part], strategy: check, check_cols: [n], hard_deletes: invalidate}
 """
 
+PARTS = "select * from values {} as t(id, part, n)"
 MODELS = {
     "schema.yml": SCHEMA,
     "contracted.sql": "select cast(id as bigint) as id, concat('v', id) as v from range(3)",
     "promised.sql": "select 1 as id {% if is_incremental() %}, 2 as more {% endif %}",
     "seen.sql": "select id from {{ ref('contracted') }}",
+    "parts.sql": PARTS.format("(1, 'a', 1), (1, 'b', 1), (2, 'a', 1)"),
     "doubled.sql": "select id * 2 as twice, v from {{ ref('contracted') }}",
     "odd.sql": "{{ config(alias='Select', materialized='table') }}"
     " select id as `group`, v as `a-column` from {{ ref('contracted') }}",
@@ -104,6 +109,9 @@ class TestNodes:
         before = history()
         # Tables are there, and so is that of the stored failures.
         again = ["contracted", "Grown", "History", "Mapped", "Codes", "Nothing"]
+        again += ["parts", "Several"]
+        parts = PARTS.format("(1, 'a', 1), (1, 'b', 2)")
+        write_file(parts, project.project_root, "models", "parts.sql")
         results = run_dbt(["build", "--exclude-resource-type", "unit_test", "--select", *again])
         done = {r.node.name: r.adapter_response for r in results}
         figures = ("rows_affected", "files", "bytes")
@@ -137,6 +145,14 @@ class TestNodes:
         assert delta_rs.versions(home, schema, "select") == kept
         sql = f"select count(*) as n from {schema}.history where dbt_valid_to is null"
         assert delta_rs.read(home, sql)["n"].tolist() == [3]
+        # A row is known by all columns of its key: one has changed, and one is gone.
+        sql = f"select id, part, n, dbt_valid_to is null as now from {schema}.several order by all"
+        assert delta_rs.read(home, sql).to_numpy().tolist() == [
+            [1, "a", 1, True],
+            [1, "b", 1, False],
+            [1, "b", 2, True],
+            [2, "a", 1, False],
+        ]
 
     def test_docs(self, project):
         """After the build."""

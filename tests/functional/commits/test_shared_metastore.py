@@ -12,12 +12,11 @@ import pandas as pd
 import pytest
 import yaml
 from functional.delta_rs import by_query
-from functional.runner import DBT, REPO, add_jars
+from functional.runner import DBT, add_jars, add_macros
 from support import postgres
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.network]
 
-PACKAGE = {"name": "alluvium", "version": "0.1.0", "config-version": 2, "macro-paths": ["macros"]}
 CONFIG = {
     "name": "shared",
     "profile": "p",
@@ -43,10 +42,7 @@ class Process:
         self.home = add_jars(self.root / "home")
         self.name = name
         self.rounds: list[tuple[int, int]] = []
-        package = self.root / "dbt_packages/alluvium"
-        package.mkdir(parents=True)
-        (package / "dbt_project.yml").write_text(yaml.safe_dump(PACKAGE))
-        (package / "macros").symlink_to(REPO / "macros")
+        add_macros(self.root)
         (self.root / "models").mkdir()
         (self.root / "models" / f"{model}.sql").write_text(MODEL)
         (self.root / "dbt_project.yml").write_text(yaml.safe_dump(CONFIG))

@@ -110,6 +110,7 @@ def test_files_get_indexes_whoever_writes_meanwhile(
     check(path, indexes(spark, table), NAMES | {"id": "id"})
 
 
+@pytest.mark.slow
 def test_a_writer_that_is_always_faster(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

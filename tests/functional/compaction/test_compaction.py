@@ -136,7 +136,9 @@ def test_buckets_are_never_mixed_and_a_quiet_one_gets_its_final_form(session: Sp
     assert len(live_files(session, table)) == 4
 
 
+@pytest.mark.slow
 def test_full_fragments_climb_levels_within_what_the_tiers_have_cost(session: SparkSession) -> None:
+    """Quick: `unit/compaction/test_levels.py`, of the plan that decides it."""
     table = create(session, "plain", files=32, rows=25)
     before = rows_of(session, table)
     layout = Layout(SORT_BY, target_rows=100, fan_in=4, level_rows=400)

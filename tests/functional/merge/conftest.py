@@ -14,12 +14,9 @@ import yaml
 from delta.exceptions import ConcurrentAppendException
 from deltalake import DeltaTable, write_deltalake
 from functional.delta_rs import folder_of
-from functional.runner import REPO, Project
+from functional.runner import Project, add_macros
 
 from alluvium.merge import execute
-
-PACKAGE = {"name": "alluvium", "version": "0.1.0", "config-version": 2, "macro-paths": ["macros"]}
-
 
 EVENTS = pa.schema(
     {
@@ -125,11 +122,7 @@ def make_project(
         # dbt-spark's own adapter on the same context: what a stock target does.
         stock = {"type": "spark", "method": "session", "host": "NA", "schema": f"{name}_stock"}
         project = MergeProject(root, home, name)
-        # The package's macros without the reference project's models.
-        package = root / "dbt_packages/alluvium"
-        package.mkdir(parents=True)
-        (package / "dbt_project.yml").write_text(yaml.safe_dump(PACKAGE))
-        (package / "macros").symlink_to(REPO / "macros")
+        add_macros(root)
         config = {"name": name, "version": "0.1.0", "config-version": 2, "profile": "p"}
         project.write(
             {

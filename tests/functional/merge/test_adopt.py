@@ -166,7 +166,6 @@ def test_a_table_that_is_made_again_meanwhile(
     assert log.state(session, f"{table}_wap")[1] == {}
 
 
-MOVES = ("untag", "tag")
 VERSIONED = SCHEMA_YML.replace(
     "name: items", "name: items_wap\n    versions: [{v: 1, config: {alias: items_wap}}]"
 ).replace("name: id", "name: v")
@@ -234,23 +233,40 @@ def has(project: MergeProject, model: str) -> dict[str, int]:
     }
 
 
-def test_a_tag_that_moves_behind_the_first_delete(project: MergeProject) -> None:
+MOVES = ("untag", "tag")
+
+
+@pytest.mark.slow
+def test_a_tag_that_moves_behind_the_first_delete(
+    make_project: Callable[[str, dict[str, str]], MergeProject],
+) -> None:
     """Its first version knows no tombstones; the SQL is written before a hook moves it."""
-    tag = "{model: items_wap, name: good}"
+    settings = {"order_by": "lsn", "null_keys": "match"}
+    project = make_project(
+        "moving_tag",
+        {
+            "models/sources.yml": SOURCES,
+            "models/batch.sql": BATCH,
+            "models/items.sql": merged(settings),
+        },
+    )
+    project.append_events(
+        1, (1, "c", 1, AT, "one"), (2, "c", 1, AT, "deux"), (None, "c", 1, AT, "z")
+    )
+    project.dbt("run")
+    tag = "{model: items, name: good}"
     project.dbt("run-operation", "alluvium.tag", "--args", tag)
-    settings = {"order_by": "lsn", "null_keys": "match", "delete_when": "op = 'd'"}
-    moves = [f"{{{{ alluvium.{verb}(model='items_wap', name='good') }}}}" for verb in MOVES]
+    moves = [f"{{{{ alluvium.{verb}(model='items', name='good') }}}}" for verb in MOVES]
     project.write(
         {
-            "models/items_wap_v1.sql": merged(settings),
+            "models/items.sql": merged({**settings, "delete_when": "op = 'd'"}),
             "models/at_tag.sql": f"{{{{ config(materialized='table', pre_hook={moves!r}) }}}}"
-            " select v from {{ alluvium.at(ref('items_wap'), tag='good') }} as g",
-            "models/at_first.sql": "select v from"
-            " {{ alluvium.at(ref('items_wap'), tag='good') }} as g",
+            " select v from {{ alluvium.at(ref('items'), tag='good') }} as g",
+            "models/at_first.sql": "select v from {{ alluvium.at(ref('items'), tag='good') }} as g",
         }
     )
     project.append_events(5, (1, "d", 5, AT, "x"))
-    project.dbt("run", "--select", "batch", "items_wap", "at_first")
+    project.dbt("run", "--select", "batch", "items", "at_first")
     assert sorted(project.sql("select v from {s}.at_first")["v"]) == ["deux", "one", "z"]
     project.dbt("run", "--select", "at_tag")
     for table in ("at_tag", "at_first"):

@@ -238,6 +238,7 @@ def test_other_writers(events: SparkSession, other: str) -> None:
 
 
 # Property: rows beside plain MERGE and beside Python. -----------------------------------------
+# Quick are the cases above, and `test_a_merge_asks_the_automata_of_its_key` of another file.
 
 TEXTS = [*"abcdefgh", "A", "a ", " a", "", "ab", "é", "a'b", "a\\b", "\U0001f600", None]
 Row = tuple[int, str | None, str | None, int | None, str]
@@ -343,6 +344,7 @@ def check_drawn(session: SparkSession, seed: int, merges: int, beside_plain: boo
     assert skipped > 0
 
 
+@pytest.mark.slow
 def test_drawn_merges(session: SparkSession) -> None:
     check_drawn(session, 1, 4, beside_plain=False)
 

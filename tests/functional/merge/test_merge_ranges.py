@@ -172,10 +172,12 @@ def test_a_conflict_computes_the_batch_anew(
     assert made.sql("select v from {s}.items where id = 1")["v"].tolist() == ["b2"]
 
 
+@pytest.mark.slow
 def test_auto_takes_none_where_nothing_is_saved(project: Any) -> None:
-    items = (project.root / "models/items.sql").read_text()
-    items = items.replace("'cover', 'k': 2, 'model': 'plans'", "'auto'")
-    project.write({"models/items.sql": items})
+    """Quick: `test_a_batch_spread_over_everything_gets_no_ranges` of its plan."""
+    project.session.sql(f"optimize {project.schema}.items")
+    ranges = {"column": "at", "method": "auto"}
+    project.write({"models/items.sql": merged({"order_by": "lsn", "ranges": ranges})})
     update(project, 11, 1, 58)
     project.dbt("run", "--select", "batch", "items")
     assert figures(project)[:2] == ("none", 0)

@@ -53,6 +53,7 @@ def test_statement_without_settings_is_dbt_sparks_own(project: Any) -> None:
     theirs = project.run_sql("plain")
     assert "merge into" in theirs
     assert ours == theirs.replace("stock_stock.", "stock.")
+    assert project.read("select w from {s}.plain")["w"].tolist() == [1]
 
 
 def test_merge_on_a_stock_target(project: Any) -> None:

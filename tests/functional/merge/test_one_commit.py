@@ -145,7 +145,11 @@ def values(rng: random.Random, keys: range, rows: int, unique: bool) -> str:
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param("plain", marks=pytest.mark.slow), "partitioned", "mapped"]
+    "kind",
+    [
+        pytest.param(kind, marks=() if kind == "partitioned" else pytest.mark.slow)
+        for kind in ("plain", "partitioned", "mapped")
+    ],
 )
 def test_random_merges_leave_what_merge_leaves(session: SparkSession, kind: str) -> None:
     random_merges(session, kind, f"one commit, {kind}", 2)
@@ -510,10 +514,8 @@ CONFLICTS = {
 }
 
 
-QUICK = [
-    ("plain", "insert inside the predicate"),
-    ("partitioned", "insert into another partition"),
-]
+# One that conflicts: `test_other_writers` of test_matching_files.py.
+QUICK = [("partitioned", "insert into another partition")]
 
 
 @pytest.mark.parametrize(

@@ -404,8 +404,9 @@ def test_merged_tables_as_they_are(fed: Built) -> None:
     assert any(int(m.get("numTargetDeletionVectorsAdded", 0)) for m in metrics)
 
 
+@pytest.mark.slow
 def test_nothing_new_is_no_commit(fed: Built) -> None:
-    """The last one of the flights: it stages an empty batch."""
+    """The last one of the flights: it stages an empty batch. Quick: the recipes, run once more."""
     names = ("flights_events", "flights_rejected", "flights")
     versions = [fed.project.versions(name) for name in names]
     fed.project.run()

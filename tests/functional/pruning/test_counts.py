@@ -266,6 +266,7 @@ def draw(counted: tuple[SparkSession, dict[str, pa.Table]], seed: int, number: i
     assert told > number / 3
 
 
+@pytest.mark.slow
 def test_drawn(counted: tuple[SparkSession, dict[str, pa.Table]]) -> None:
     draw(counted, 1, 5)
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from deltalake import DeltaTable, write_deltalake
 from functional import delta_rs
-from functional.runner import REPO, Project
+from functional.runner import Project, add_macros
 
 from alluvium.delta.rewrite.rewrite import Rewriter
 
@@ -67,11 +67,10 @@ def project(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Project:
                 }
             ),
             "profiles.yml": yaml.safe_dump({"p": {"target": "t", "outputs": outputs}}),
-            "packages.yml": yaml.safe_dump({"packages": [{"local": str(REPO)}]}),
             **MODELS,
         }
     )
-    project.dbt("deps")
+    add_macros(project.root)
     return project
 
 
@@ -647,8 +646,7 @@ def test_what_a_flag_left_out_is_not_seen(project: Project) -> None:
         found = (project.read(f"select id from {{s}}.{name} order by id") for name in names)
         return [list(one["id"]) for one in found]
 
-    project.dbt("run", "-s", "visits")
-    project.dbt("run", "-s", *both, "--empty")
+    project.dbt("run", "-s", "visits", *both, "--empty")
     assert not project.try_dbt(*show).success
     for name in both:
         assert project.said(f"nothing is published yet, and {made.format('--empty', 0, name)}")

@@ -127,6 +127,7 @@ class Sides:
         assert {table: self.seen(table) for table in self.rows} == self.rows
 
 
+@pytest.mark.slow
 def test_a_backup_under_a_branch(spark: SparkSession) -> None:
     """The table comes back from a backup, and what it gets then has the number of the base."""
     made = Sides(spark, "backed_up", some(range(8), "n"))
@@ -263,7 +264,7 @@ def test_a_later_merge(spark: SparkSession, ways: Sides) -> None:
     late = refs.clone(spark, Point(made.ours), "late_clone", schema=OF)
     with (
         before(branches, "_drop", late.apply),
-        pytest.raises(ValueError, match=rf"clone {OF}\.late_clone\. Nothing of fix was"),
+        pytest.raises(ValueError, match=rf"clone {OF}\.late_clone\. "),
     ):
         branches.discard(spark, made.branch, []).apply()
     made.check()
@@ -401,7 +402,6 @@ def fed(spark: SparkSession) -> Sides:
     return made
 
 
-@pytest.mark.slow
 def test_tables_that_take_no_merge_in_one_commit(spark: SparkSession, fed: Sides) -> None:
     # Where there is nothing to take over there is no commit.
     before = log.version(spark, fed.table)
@@ -446,6 +446,7 @@ def test_what_cannot_be_merged(spark: SparkSession, fed: Sides) -> None:
     assert fed.seen(fed.table) == fed.rows[fed.table]
 
 
+@pytest.mark.slow
 def test_a_table_that_numbers_its_rows(spark: SparkSession) -> None:
     made = Sides(spark, "numbered", {})
     spark.sql(f"drop table {made.table}")

@@ -150,7 +150,7 @@ def test_a_table_goes_on_and_back_and_forward(spark: SparkSession, undone: Undon
         before(Publisher, "_note_dependent", made.publish),
         pytest.raises(RuntimeError, match="another run published meanwhile, and it shows"),
     ):
-        checkout(spark, made.name, made.shown.table, good, hold=True)
+        checkout(spark, made.name, made.shown.table, good, hold=True).apply()
     assert rows_of(spark, made.shown.table) == made.versions[newer]
     # And forward again, to any version that is there, where a checkout holds what readers see.
     checkout(spark, made.name, made.shown.table, good, hold=True).apply()
@@ -301,6 +301,7 @@ def test_batches_that_came_with_a_clone(
     assert (made.merged, rows_of(spark, made.name)) == (2, made.rows)
 
 
+@pytest.mark.slow
 def test_what_readers_saw_before_the_log_begins_stays(spark: SparkSession) -> None:
     """Nobody can tell whether it was undone; it was not, by a restore to a later version."""
     made = Feed(spark, "cleaned", "'delta.checkpointInterval' = '100'")

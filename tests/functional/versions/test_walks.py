@@ -2,6 +2,7 @@
 
 Python keeps the rows of each version of each table. Every table but the first shows files of
 others, and files of removed versions are deletable at once, so that each vacuum takes all it can.
+`test_refs.py` has what is quick.
 """
 
 from __future__ import annotations
@@ -209,6 +210,7 @@ def walk(spark: SparkSession, seed: int, steps: int) -> None:
     made.end()
 
 
+@pytest.mark.slow
 def test_a_walk(spark: SparkSession) -> None:
     walk(spark, 5, 10)
 
@@ -219,6 +221,7 @@ def test_long_walks(spark: SparkSession, seed: int) -> None:
     walk(spark, seed, 40)
 
 
+@pytest.mark.slow
 def test_without_the_register_it_would_break(spark: SparkSession) -> None:
     """The oracle sees what goes: Spark's own VACUUM takes what a tag needs."""
     spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
