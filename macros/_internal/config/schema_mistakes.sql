@@ -62,7 +62,8 @@
   {%- if 'enum' in schema and (value is boolean or value not in schema.enum) -%}{{ return(false) }}{%- endif -%}
   {%- if value is string and 'pattern' in schema and not modules.re.search(schema.pattern, value) -%}{{ return(false) }}{%- endif -%}
   {%- if is_number and (value < schema.get('minimum', value) or value > schema.get('maximum', value)
-         or value <= schema.get('exclusiveMinimum', value - 1) or value >= schema.get('exclusiveMaximum', value + 1)) -%}{{ return(false) }}{%- endif -%}
+         or 'exclusiveMinimum' in schema and value <= schema.exclusiveMinimum
+         or 'exclusiveMaximum' in schema and value >= schema.exclusiveMaximum) -%}{{ return(false) }}{%- endif -%}
   {%- if value is sequence and value is not string and value is not mapping -%}
     {%- if value | length < schema.get('minItems', 0) -%}{{ return(false) }}{%- endif -%}
     {%- for item in value if 'items' in schema and not alluvium._fits_schema(item, schema['items']) -%}{{ return(false) }}{%- endfor -%}

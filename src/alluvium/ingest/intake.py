@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache, cached_property
 from itertools import count
@@ -82,7 +82,7 @@ class Intake:
         # Names of files that no writer of their format ends so: of lines a file may have none.
         has_lines = source.feed.spec.format in LINE_FORMATS
         empty = () if has_lines else [file for file in landed or () if not file.size]
-        self.empty = [file.name for file in unread(empty, self._ledger.read)]
+        self.empty = [file.name for file in unread(self._named(empty), self._ledger.read)]
         # Files that were read and could not be cleaned up, and why.
         self._stay: list[str] = []
         self._look_at_table()
@@ -208,10 +208,13 @@ class Intake:
             base = taken_along(ledger.base, ledger.root, root, here)
             base = here if Place.of(base) == Place.of(here) else self._base_of(base, here)
         ledger.begin_at(self._files, base, root)
-        names = self._source.naming = naming(base, here)
-        self._landed = [replace(file, name=renamed(file.name, names)) for file in self._landed]
+        self._source.naming = naming(base, here)
+        self._landed = self._named(self._landed)
         if (at := Place.of(base)).system == LOCAL:
             self._landed = self._without_copies(at.path)
+
+    def _named(self, files: Iterable[Landed]) -> list[Landed]:
+        return [replace(file, name=renamed(file.name, self._source.naming)) for file in files]
 
     def _without_copies(self, base: str) -> list[Landed]:
         """The files of this machine, each once: by a link it may have more names than one."""

@@ -99,8 +99,12 @@ def _is_of_client(fmt: str, key: str) -> bool:
 
 
 def mistakes_of_value(fmt: str, key: str, value: str) -> list[str]:
-    """What is wrong with an option's value. Spark takes some such in silence."""
-    _, rule = _known(fmt).get(key.lower(), (key, {}))
+    """What is wrong with an option's value. Spark takes some such in silence.
+
+    Of an unknown format too, as far as some format takes the option.
+    """
+    known = (_known(one).get(key.lower()) for one in ([fmt] if fmt in _GROUPS else _GROUPS))
+    rule = next((one[1] for one in known if one and "refused" not in one[1]), {})
     choices = {one.lower(): one for one in rule.get("enum", ())}
     return schema.mistakes(f"options.{key}", choices.get(value.lower(), value), rule)
 

@@ -236,7 +236,6 @@ def has(project: MergeProject, model: str) -> dict[str, int]:
 MOVES = ("untag", "tag")
 
 
-@pytest.mark.slow
 def test_a_tag_that_moves_behind_the_first_delete(
     make_project: Callable[[str, dict[str, str]], MergeProject],
 ) -> None:

@@ -225,12 +225,8 @@ def test_a_published_table(events: SparkSession) -> None:
     check_each(events, {f"{shown} = 'metadata'": 0, f"{shown} = 'compactor'": 4})
 
 
-@pytest.mark.slow
 def test_branches_tags_and_restores(events: SparkSession) -> None:
-    """What shows the files of another table, or those of an earlier version of its own.
-
-    Quick are a clone and a published table above, and where tags go, in `test_add_indexes.py`.
-    """
+    """What shows the files of another table, or those of an earlier version of its own."""
     source = Point(T, log.version(events, T))
     branch = branches.Branch("fix", "pruned")
     branches.make_schema(events, branch, branch.schema)

@@ -67,7 +67,8 @@ def test_all_mistakes_at_once() -> None:
     for word in (*keys, "engine.keep_warm", "engine.executors_within", "shared_disk"):
         assert message.count(f"target.{word}: ") == 1, word
     accepted = (
-        "schema, home, master, spark_conf, packages, single_writer, wait, engine, shared_disk"
+        "schema, type, threads, home, master, spark_conf, packages, single_writer, wait, engine,"
+        " shared_disk"
     )
     assert f"target: unknown key hoem; accepted: {accepted}; did you mean home?" in message
     assert f"target: unknown key method; accepted: {accepted}\n" in message

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from alluvium.compact.index import IndexDone
 from alluvium.compact.outcome import Compacted
-from alluvium.compact.report import done_line, plan_lines
+from alluvium.compact.report import done_line, index_line, plan_lines
 from alluvium.plan.compaction.bucket import COUNT, FINAL, MergeTask, Relabel
 from alluvium.plan.compaction.compaction_plan import CompactionPlan
 
@@ -93,3 +94,11 @@ def test_a_dry_run_says_when_open_buckets_get_their_final_form(
 )
 def test_a_run_says_what_it_did(done: Compacted, line: str) -> None:
     assert done_line("logs", done) == line
+
+
+def test_an_index_says_what_other_writers_left_no_time_for() -> None:
+    done = IndexDone(("v",), 3, bytes=2048, left=2, conflicts=10, seconds=1.5)
+    assert index_line("logs", done, dry_run=False) == (
+        "logs: indexed 3 files by v (2.0 KiB), 10 conflicts with other writers,"
+        " 2 files left for the next run in 1.5 s"
+    )

@@ -157,7 +157,8 @@ def test_keys_and_defaults_of_the_profile() -> None:
     assert told.pop("threads") == DEFAULT_THREADS
     known = {field.name: field for field in fields(AlluviumCredentials)}
     assert told.keys() == known.keys() - {"database", "schema"}
-    assert RULES["profile"]["target"]["properties"].keys() == known.keys() - {"database"}
+    rules = RULES["profile"]["target"]["properties"].keys()
+    assert rules - {"type", "threads"} == known.keys() - {"database"}
     for key, value in told.items():
         made = known[key].default_factory
         assert value == (known[key].default if made is MISSING else made())

@@ -199,6 +199,8 @@ def test_both_readers_find_the_same(
         ("test", "rejected_share", {"events": "e", "max": 0}),
         ("test", "rejected_share", {"events": "e", "max": 0.999}),
         ("test", "write_amplification", {"max": 1}),
+        ("test", "write_amplification", {"max": 1e17}),
+        ("test", "overlap_depth", {"max": float("inf")}),
     ],
 )
 def test_both_readers_accept(macros: Any, group: str, key: str, value: Any) -> None:

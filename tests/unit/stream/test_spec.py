@@ -68,11 +68,13 @@ def test_every_mistake_at_once() -> None:
 
 
 def test_a_wrong_format_hides_no_mistake_and_makes_none() -> None:
-    found = mistakes({"format": "xml", "topic": "t", "options": {"multiLine": True}, "pth": "x"})
+    options = {"multiLine": True, "mode": "x"}
+    found = mistakes({"format": "xml", "topic": "t", "options": options, "pth": "x"})
     accepted = "text, json, csv, parquet, orc, kafka"
     assert found.count(f'format: "xml" is not accepted; accepted: {accepted}') == 1
     assert any(m.startswith("options.multiLine: one line is one event") for m in found)
-    assert len(found) == 3
+    assert any(m.startswith('options.mode: "x" is not accepted; accepted: PERM') for m in found)
+    assert len(found) == 4
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
 
 import duckdb
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from alluvium.plan.versions import three_ways
+from alluvium.versions import merging
 
 Rows = Mapping[int, str | None]
 # NULL is a value like any other, and few values make many of them alike.
@@ -109,3 +112,21 @@ def test_keys_that_are_there_twice(duck: duckdb.DuckDBPyConnection) -> None:
         duck, "ours", [({"id": n}, "added", {"v": v}, v) for n, v in ((1, "a"), (2, "b"), (1, "c"))]
     )
     assert duck.sql(three_ways.repeated("ours")).fetchall() == [({"id": 1}, 2)]
+
+
+@pytest.mark.parametrize(
+    ("commit", "table_id", "has_it"),
+    [("c3", "t", True), ("of a backup", "t", False), ("c3", "made again", False)],
+)
+def test_a_version_of_the_same_number_is_not_the_base(
+    monkeypatch: pytest.MonkeyPatch, commit: str, table_id: str, has_it: bool
+) -> None:
+    """A table that was put back from a copy, or made again, has other rows in it."""
+    one = object.__new__(merging._Merging)
+    one.session, one._table = None, "t"  # type: ignore[assignment]
+    one._base = SimpleNamespace(version=3, table_id="t")  # type: ignore[assignment]
+    one._until = SimpleNamespace(folder="of the branch")  # type: ignore[assignment]
+    monkeypatch.setattr(merging, "ref_in", lambda *_: SimpleNamespace(commit="c3"))
+    monkeypatch.setattr(merging.log, "state", lambda *_: (table_id, {}))
+    now: Any = SimpleNamespace(commit=lambda version: SimpleNamespace(id=commit))
+    assert one._has_base(now) is has_it

@@ -86,7 +86,7 @@ def commit_lines(session: SparkSession, schema: str, places: str | list[str]) ->
 
 
 def commits(session: SparkSession, table: str) -> DataFrame:
-    """The commits of `table` that its log still has, up to the newest version, a row each.
+    """The commits of `table` that its log still has whole, up to the newest version, a row each.
 
     Columns: `version`, `committed_at` (timestamp), `metadata` (the user's text), `written` and
     `rewritten`: bytes of the new files with new rows or changed ones, and of those with rows of
@@ -110,14 +110,17 @@ def commits(session: SparkSession, table: str) -> DataFrame:
             F.max("add.size").alias("size"),
             F.max("add.dataChange").alias("is_change"),
             F.count("remove").alias("removes"),
+            F.bool_or("is_cut").alias("is_cut"),
         )
         .groupBy("version")
         .agg(
             F.max("info").alias("info"),
+            F.bool_or("is_cut").alias("is_cut"),
             F.expr(f"sum(size) {is_new.format('is_change')}").alias("changed"),
             F.expr(f"sum(size) {is_new.format('not is_change')}").alias("moved"),
             F.sum("removes").alias("removes"),
         )
+        .where("not is_cut")
         .selectExpr(
             "version",
             "timestamp_millis(coalesce(info.inCommitTimestamp, info.timestamp)) as committed_at",
