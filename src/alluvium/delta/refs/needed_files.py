@@ -185,6 +185,11 @@ class NeededFiles(jvm.SessionCopy):
         files = list(self._sampled(sample))
         if not fields or not files:
             return [], len(files)
+
+        def small(frame: DataFrame) -> DataFrame:
+            # Spark does not know how small a sample is.
+            return frame if sample is None else F.broadcast(frame)
+
         rows = log.row_counts(self.session, self._delta)
         selected = [self._functions.expr("path as __path"), rows.alias("__rows")]
         for place, field in enumerate(fields):
@@ -193,8 +198,12 @@ class NeededFiles(jvm.SessionCopy):
         with self.active():
             stats = DataFrame(self._delta.withStats().select(self._seq(selected)), self.session)
             scan = self._log.createDataFrame(self._delta, self._seq(files), False, self._none)
-        places = self.session.createDataFrame(self._live.select(["path", "plain"]))
-        stats = stats.join(places, F.col("__path") == F.col("path"))
+        live = self._live.select(["path", "plain"])
+        if sample is not None:
+            chosen = pa.array([str(one.path()) for one in files])
+            live = live.filter(pc.is_in(live["path"], chosen))
+        places = self.session.createDataFrame(live)
+        stats = stats.join(small(places), F.col("__path") == F.col("path"))
         values = (
             DataFrame(scan, self.session)
             .select("*", F.col("_metadata.file_path").alias("__file"))
@@ -209,7 +218,7 @@ class NeededFiles(jvm.SessionCopy):
             )
             .withColumn("plain", paths.plain(F.col("__file")))
         )
-        both = values.join(stats, "plain")
+        both = values.join(small(stats), "plain")
         wrong = F.array_compact(
             F.array(
                 *(
