@@ -61,7 +61,7 @@
     {%- do mistakes.append(where ~ '.verify: reject works on alluvium targets only; accepted on a ' ~ target.type ~ ' target: true, false') -%}
   {%- elif given.get('verify') in (true, 'reject') and ('ranges' in given or 'ranges' not in block)
          and (not ranges or ranges.get('method') == 'none') -%}
-    {%- do mistakes.append(where ~ '.verify: without ranges nothing is promised that could be wrong; accepted: with ranges') -%}
+    {%- do mistakes.append(where ~ '.verify: without ranges nothing is promised that could be wrong; accepted: with ranges, or without verify') -%}
   {%- endif -%}
   {%- if ranges is not mapping -%}{{ return('') }}{%- endif -%}
   {%- if not block.ranges.get('column') -%}

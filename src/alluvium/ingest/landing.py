@@ -82,8 +82,9 @@ def _known_parts(path: str) -> Iterator[str]:
 def _may_be_equal(one: str, other: str) -> bool:
     if one == other:
         return True
-    if not _WILDCARD.search(one):
-        return fnmatchcase(one, other)
+    if not _WILDCARD.search(one) and "\\" not in other:
+        # `[^a]` is Hadoop's too, and Python's fnmatch knows `[!a]` alone.
+        return fnmatchcase(one, other.replace("[^", "[!"))
     return _may_meet(_CLASS.sub("?", one), _CLASS.sub("?", other))
 
 

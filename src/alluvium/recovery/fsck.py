@@ -188,7 +188,7 @@ class Fsck:
 
     def _of_files(self, table: Table, state: NeededFiles) -> Iterator[Finding]:
         damaged = state.damaged()
-        yield from findings.of_files(damaged)
+        yield from findings.of_files(damaged, is_tag=table.is_tag)
         vectors = [(file, why) for _, file, why in state.vectors()]
         yield from findings.of_vectors(vectors)
         if not table.is_tag:

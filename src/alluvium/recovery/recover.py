@@ -175,7 +175,10 @@ class Recovery:
             return
         number = counted(len(bad), "data file")
         if table.is_tag:
-            yield f"{number} cannot be read, and a tag has no other version; accepted: a backup"
+            yield (
+                f"{number} cannot be read, and a tag has no other version; accepted: a backup, or"
+                " alluvium.untag"
+            )
             return
         whole = self._without(table, state, bad)
         if whole is None:

@@ -58,6 +58,11 @@ def test_triggers(max_files: int | None, max_bytes: int | None, expected: list[s
         ("/in/a?", "/in/b*", False),
         ("/in/*/x*y", "/in/2*/?z", False),
         ("/in/[ab]x", "/in/?y", False),
+        ("/in/done", "/in/[^_]*", True),
+        ("/in/_done", "/in/[^_]*", False),
+        ("/in/_done", "/in/[!_]*", False),
+        ("/in/a*b", "/in/a\\*b", True),
+        ("/in/ab", "/in/\\a?", True),
         ("/in/[ab]x", "/in/c*", True),  # to refuse too much is the safe side
         ("/p[1]/in", "/p[1]/in", True),
     ],

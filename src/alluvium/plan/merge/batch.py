@@ -123,6 +123,7 @@ def verify_mistake(settings: MergeSettings, missed: int, example: str | None) ->
     return (
         f"{counted(missed, 'row')} of the table whose key is in the batch {lie} outside its ranges,"
         f" for example {example}. {', '.join(settings.immutable)}: not immutable for its key, so"
-        " nothing was merged. Accepted: columns that never change, `ranges: false`, or on an"
-        " alluvium target `verify: reject`: it keeps such events aside and merges the others."
+        " nothing was merged. Accepted: columns that never change, `ranges: false` without"
+        " `verify`, or on an alluvium target `verify: reject`: it keeps such events aside and"
+        " merges the others."
     )

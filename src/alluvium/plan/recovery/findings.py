@@ -106,8 +106,11 @@ _OF_FILES = {
 UNUSABLE = ("missing", "unreadable", "size")
 
 
-def of_files(files: Iterable[NeededFile]) -> Iterator[Finding]:
-    """What is wrong with data files, a finding for each kind of damage."""
+def of_files(files: Iterable[NeededFile], *, is_tag: bool = False) -> Iterator[Finding]:
+    """What is wrong with data files, a finding for each kind of damage.
+
+    is_tag: whether they are a tag's, which has no other version.
+    """
     by_kind: dict[str, list[NeededFile]] = {}
     for file in files:
         if file.damage is not None:
@@ -117,12 +120,10 @@ def of_files(files: Iterable[NeededFile]) -> Iterator[Finding]:
         if not some:
             continue
         what, means = (_worded(text, some) for text in _OF_FILES[kind])
-        helps = (
-            f"a backup of the files, or {RECOVER}, which goes back to the newest version without"
-            " them"
-            if kind in UNUSABLE
-            else "to write the files again, as OPTIMIZE does"
-        )
+        helps = "to write the files again, as OPTIMIZE does"
+        if kind in UNUSABLE:
+            back = f"{RECOVER}, which goes back to the newest version without them"
+            helps = f"a backup of the files, or {'alluvium.untag' if is_tag else back}"
         yield Finding(what, means, helps, tuple(name_of(file.path) for file in some))
 
 
