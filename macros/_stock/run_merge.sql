@@ -61,6 +61,6 @@
   {{ return(alluvium._counted(missed, 'row') ~ ' of the table whose key is in the batch'
       ~ (' lie' if missed != 1 else ' lies') ~ ' outside its ranges, for example ' ~ example
       ~ '. ' ~ settings.immutable | join(', ') ~ ': not immutable for its key, so nothing was merged. Accepted: columns that'
-      ~ ' never change, `ranges: false`, or on an alluvium'
+      ~ ' never change, `ranges: false` without `verify`, or on an alluvium'
       ~ ' target `verify: reject`: it keeps such events aside and merges the others.') }}
 {% endmacro %}

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from alluvium.ingest.landing import Landed, Stamp
-from alluvium.paths import Place
+from alluvium.paths import Place, name_of
 
 # Beginnings of names below one folder, and what stands there in names below another.
 Naming = tuple[tuple[str, str], ...]
@@ -80,7 +80,10 @@ def base_of(
         return base
     same = [file for file in files if _has_size(file, read, held)]
     if not same:
-        return base
+        # Moved, and the path begins elsewhere in them: they have other names, and their stamps.
+        known = {(name_of(name), stamp): name for name, stamp in read.items() if stamp}
+        were = (known.get((name_of(file.name), file.stamp)) for file in files)
+        return None if any(one and not lies_in(base, one) for one in were) else base
     # Moved files keep their time. Of a store that gives them another one nobody can tell.
     if all(read.get(file.name) == file.stamp and not lies_in(base, file.name) for file in same):
         return folder

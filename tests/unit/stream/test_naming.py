@@ -68,6 +68,10 @@ READ: Mapping[str, Stamp] = {"1": (5, 10), "o/2": (6, 20), "by name": None}
         ("/in/n", [file("1", 5, 10)], {"1", "n/1"}, None),
         # Moved elsewhere, nothing is left.
         ("/new", [file("1", 5, 10), file("9")], set(), "/new"),
+        # Moved elsewhere, and the path is narrower or wider than it was; then one that stayed.
+        ("/new/o", [file("2", 6, 20), file("9")], set(), None),
+        ("/new", [file("o/1", 5, 10)], set(), None),
+        ("/new", [file("o/1", 5, 10)], {"1"}, "/in"),
         # Other files, also where what was read has gone.
         ("/new", [file("1", 9, 9)], set(), "/in"),
         ("/new", [], set(), "/in"),
