@@ -64,7 +64,8 @@ def folder_in(spark: SparkSession, table: str) -> Path:
 
 def newest(folder: Path) -> int:
     """The newest version of a table, by its folder."""
-    commits = (folder / "_delta_log").glob("*[0-9].json")
+    # A checkpoint may end in `.json` too, behind letters and digits of its own.
+    commits = (folder / "_delta_log").glob("[0-9]" * 20 + ".json")
     return max(int(one.stem) for one in commits)
 
 
