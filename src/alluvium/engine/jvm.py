@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Reversible, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from functools import cached_property, lru_cache, partial, reduce
@@ -154,7 +154,7 @@ def items(scala: Any) -> list[Any]:
 
 
 class _Lines:
-    """Lines of which the first comes alone, until more are asked for."""
+    """Lines of which the first, or the last, comes alone, until more are asked for."""
 
     def __init__(self, scala: JavaSeq) -> None:
         self._scala = scala
@@ -167,8 +167,14 @@ class _Lines:
         yield str(self._scala.head())
         yield from self._all[1:]
 
+    def __reversed__(self) -> Iterator[str]:
+        last = str(self._scala.last())
+        if last:  # some engines end a file with an empty line
+            yield last
+        yield from reversed(self._all[:-1] if last else self._all)
 
-def lines(scala: JavaSeq) -> Iterable[str]:
+
+def lines(scala: JavaSeq) -> Reversible[str]:
     """The elements of a Scala `Seq` of lines, such as those of a log; empty ones are left out."""
     return _Lines(scala) if scala.size() > _FEW else _split(scala)
 

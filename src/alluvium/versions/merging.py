@@ -15,7 +15,7 @@ from alluvium.delta.log import committing, log
 from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.log.states import TOMBSTONE_TIME
 from alluvium.delta.refs import merge_bases
-from alluvium.delta.refs.refs import base_of, ref_in
+from alluvium.delta.refs.refs import base_of, has_version, ref_in
 from alluvium.engine.row_json import IN_FULL
 from alluvium.merge import execute, one_commit, progress
 from alluvium.names import bare, quoted
@@ -220,13 +220,7 @@ when not matched and applied.change <> 'removed'
     def _has_base(self, now: TableSnapshot) -> bool:
         """Whether the table's log has the version that the branch began as."""
         ref = ref_in(self.session, self._until.folder)
-        version = self._base.version
-        try:
-            if ref is None or ref.commit != now.commit(version).id:
-                return False
-            return log.state(self.session, self._table, version)[0] == self._base.table_id
-        except (PySparkException, Py4JError):  # the log has that version no more
-            return False
+        return ref is not None and has_version(now, self._table, self._base, ref.commit)
 
     def _first_state(self) -> tuple[TableSnapshot, tuple[str, dict[str, int]]]:
         """The snapshot with which the branch's table began, and its id and progress then.

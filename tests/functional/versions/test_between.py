@@ -8,10 +8,8 @@ from functional.versions.test_restore import MODEL, Feed
 from pyspark.sql import SparkSession
 
 from alluvium.delta.log import log
-from alluvium.delta.published.published import Publisher
 from alluvium.delta.refs import clones, dependents, pinned
 from alluvium.merge import progress
-from alluvium.publish.publish import checkout
 from alluvium.versions import branches, refs
 from alluvium.versions import restore as restoring
 from alluvium.versions.branches import Branch
@@ -70,11 +68,7 @@ def test_checkout_and_discard(spark: SparkSession) -> None:
     first = made.batch(1, 1)
     made.publish()
     second = made.batch(2, 2)
-    with (
-        before(Publisher, "_note_dependent", made.publish),
-        pytest.raises(RuntimeError, match="another run published meanwhile, and it shows"),
-    ):
-        checkout(spark, made.name, made.shown.table, first, hold=True).apply()
+    made.publish_beside_a_checkout(first)
     assert rows_of(spark, made.shown.table) == made.versions[second]
     # A clone of a branch's table, made while the branch goes.
     branch = Branch("goes", "versions")

@@ -47,6 +47,14 @@ class Feed(Kept):
     def publish(self) -> None:
         publish(self.spark, self.name, self.shown.table, None, {}, {})
 
+    def publish_beside_a_checkout(self, version: int) -> None:
+        """A checkout of this version stops: readers see what was published meanwhile."""
+        with (
+            before(Publisher, "_note_dependent", self.publish),
+            pytest.raises(RuntimeError, match="another run published meanwhile, and it shows"),
+        ):
+            checkout(self.spark, self.name, self.shown.table, version, hold=True).apply()
+
     def back(self, *, dry_run: bool = False, **how: Any) -> Restored:
         return restore(self.spark, self.subject, [self.shown], **how).done(dry_run=dry_run)
 
@@ -146,11 +154,7 @@ def test_a_table_goes_on_and_back_and_forward(spark: SparkSession, undone: Undon
     # What is published while a checkout looks stays.
     made.rows = dict(made.versions[good])
     newer = made.batch(5, 8)
-    with (
-        before(Publisher, "_note_dependent", made.publish),
-        pytest.raises(RuntimeError, match="another run published meanwhile, and it shows"),
-    ):
-        checkout(spark, made.name, made.shown.table, good, hold=True).apply()
+    made.publish_beside_a_checkout(good)
     assert rows_of(spark, made.shown.table) == made.versions[newer]
     # And forward again, to any version that is there, where a checkout holds what readers see.
     checkout(spark, made.name, made.shown.table, good, hold=True).apply()

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from alluvium.delta.log import log
+from alluvium.delta.refs import refs
 from alluvium.plan.versions import three_ways
-from alluvium.versions import merging
 
 Rows = Mapping[int, str | None]
 # NULL is a value like any other, and few values make many of them alike.
@@ -122,11 +123,6 @@ def test_a_version_of_the_same_number_is_not_the_base(
     monkeypatch: pytest.MonkeyPatch, commit: str, table_id: str, has_it: bool
 ) -> None:
     """A table that was put back from a copy, or made again, has other rows in it."""
-    one = object.__new__(merging._Merging)
-    one.session, one._table = None, "t"  # type: ignore[assignment]
-    one._base = SimpleNamespace(version=3, table_id="t")  # type: ignore[assignment]
-    one._until = SimpleNamespace(folder="of the branch")  # type: ignore[assignment]
-    monkeypatch.setattr(merging, "ref_in", lambda *_: SimpleNamespace(commit="c3"))
-    monkeypatch.setattr(merging.log, "state", lambda *_: (table_id, {}))
-    now: Any = SimpleNamespace(commit=lambda version: SimpleNamespace(id=commit))
-    assert one._has_base(now) is has_it
+    monkeypatch.setattr(log, "state", lambda *_: (table_id, {}))
+    now: Any = SimpleNamespace(session=None, commit=lambda _: SimpleNamespace(id=commit))
+    assert refs.has_version(now, "t", log.TableVersion("t", 3), "c3") is has_it

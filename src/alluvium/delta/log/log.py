@@ -225,9 +225,8 @@ def commit_of(session: SparkSession, table_log: DeltaLog, version: int) -> Commi
         if "FileNotFound" not in str(error.java_exception):
             raise
         return Commit(version)
-    # Some engines end a file with an empty line.
-    last = (lines.nonEmpty() and str(lines.last())) or next(reversed([*jvm.lines(lines)]), "")
-    return Commit(version, jvm.lines(lines) if is_whole(last) else ())
+    found = jvm.lines(lines)
+    return Commit(version, found if is_whole(next(reversed(found), "")) else ())
 
 
 def commit_path(session: SparkSession, table_log: DeltaLog, version: int) -> HadoopPath:

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from alluvium import marks
 from alluvium.delta.log import log
 from alluvium.delta.log.log import TableVersion
+from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.refs import dependents
 from alluvium.engine.files import Files
 from alluvium.plan.versions.commit import Commit
@@ -125,3 +126,16 @@ def base_of(session: SparkSession, table: str) -> TableVersion | None:
         if app.startswith(marks.BRANCH):
             return TableVersion(app[len(marks.BRANCH) :], number)
     return None
+
+
+def has_version(now: TableSnapshot, table: str, version: TableVersion, commit: str | None) -> bool:
+    """Whether a table's log has a version that this commit made, and no other of its number.
+
+    now: the table's newest snapshot.
+    """
+    try:
+        if commit != now.commit(version.version).id:
+            return False
+        return log.state(now.session, table, version.version)[0] == version.table_id
+    except (PySparkException, Py4JError):  # the log has that version no more
+        return False
