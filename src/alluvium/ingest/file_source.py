@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import reduce
-from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -22,14 +20,15 @@ from alluvium.engine.row_json import IN_FULL
 from alluvium.engine.whole_files import WHOLE_FILES
 from alluvium.ingest.events import HEADERS, Trigger, event_columns
 from alluvium.ingest.headers import HeaderError
-from alluvium.ingest.landing import Landed, may_be_listed
+from alluvium.ingest.landing import Landed, before_wildcards
+from alluvium.ingest.local_folder import mistake
 from alluvium.ingest.naming import SAME
 from alluvium.ingest.options import LINE_FORMATS, LISTING_OPTIONS, MULTI_LINE
 from alluvium.ingest.own_schemas import own_schemas
 from alluvium.ingest.own_schemas import rows as own_schema_rows
 from alluvium.ingest.parsing import WHOLE, no_events, with_schema
 from alluvium.ingest.spec import Feed, SpecError, StreamError
-from alluvium.paths import LOCAL, Place, folder_of, name_of
+from alluvium.paths import LOCAL, Place, name_of
 from alluvium.wording import listed
 
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".deflate")
@@ -74,9 +73,13 @@ class FileSource:
 
     def landed(self, session: SparkSession) -> list[Landed] | None:
         """The files that lie there, empty ones too; None where there is nothing to open."""
-        self._check_names(session)
         files = Files(session)
         start = self._start(files)
+        place = Place.of(self.path)
+        if place.system == LOCAL and (
+            wrong := mistake(place.path, self.folder(files), files.name_encoding)
+        ):
+            raise SpecError(self.feed.spec.source, [f"path: {wrong}"])
         found = self._list(session, files)
         if found is None:
             return None
@@ -99,55 +102,13 @@ class FileSource:
 
     def folder(self, files: Files) -> str:
         """The folder that names of files start below: of a glob what is before the wildcard."""
-        folder = Place.of(self.path).path
-        for wildcard in "" if files.is_literal(self.path) else "*?[{":
-            if wildcard in folder:
-                folder = folder_of(folder[: folder.index(wildcard)])
-        return folder
+        path = Place.of(self.path).path
+        return path if files.is_literal(self.path) else before_wildcards(path)
 
     def _list(self, session: SparkSession, files: Files) -> list[tuple[str, int, int]] | None:
         """Path, bytes and time of each file, as Spark would list them for a reader."""
         is_glob, names = files.is_glob(self.path), self.feed.options.get("pathGlobFilter", "")
         return many_files.found_at(session, self.path, is_glob=is_glob, names=names)
-
-    def _check_names(self, session: SparkSession) -> None:
-        """Raise for what a listing would leave out in silence, or list again and again.
-
-        Java leaves out a name that it cannot read, and follows a link to a folder above it as far
-        as the system lets it: each file would come in some forty times.
-        """
-        if Place.of(self.path).system != LOCAL:
-            return
-        files = Files(session)
-        encoding = files.name_encoding
-        root, pattern = Path(self.folder(files)), Place.of(self.path).path
-
-        def is_read(folder: bytes, name: bytes) -> bool:
-            # Beside what a glob finds there may be anything.
-            path = str(Path(os.fsdecode(folder), os.fsdecode(name)))
-            return str(root) == pattern or may_be_listed(path, pattern)
-
-        for folder, folders, names in os.walk(os.fsencode(root), followlinks=True):
-            folders[:] = [name for name in folders if not _hidden(name)]
-            for name in [*folders, *names]:
-                if not _hidden(name) and not _readable(name, encoding) and is_read(folder, name):
-                    self._refuse(
-                        folder,
-                        f"has a file or folder named {name!r}, which Java cannot read as"
-                        f" {encoding}: rename it, or run with LC_ALL=C.UTF-8",
-                    )
-            for name in folders:
-                link = Path(os.fsdecode(folder), os.fsdecode(name))
-                if link.is_symlink() and _leads_back(link, root) and is_read(folder, name):
-                    self._refuse(
-                        folder,
-                        f"has a link named {link.name!r} to a folder that it lies in, so its files"
-                        " would be read many times: remove the link",
-                    )
-
-    def _refuse(self, folder: bytes, why: str) -> NoReturn:
-        where = os.fsdecode(folder).encode("utf-8", "replace").decode()
-        raise SpecError(self.feed.spec.source, [f"path: {where} {why}"])
 
     def _start(self, files: Files) -> str:
         """What the paths of files begin with before their names."""
@@ -362,22 +323,3 @@ def _whole_files(session: SparkSession) -> SparkSession:
     cores = session.sparkContext.defaultParallelism
     scan.conf.set("spark.sql.sources.parallelPartitionDiscovery.parallelism", str(cores))
     return scan
-
-
-def _hidden(name: bytes) -> bool:
-    """Whether Spark passes over a file or folder of this name."""
-    return name.startswith(b".") or (name.startswith(b"_") and b"=" not in name)
-
-
-def _readable(name: bytes, encoding: str) -> bool:
-    try:
-        name.decode(encoding)
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _leads_back(link: Path, root: Path) -> bool:
-    """Whether a link below `root` leads to a folder that one on the way to it is, or lies in."""
-    above = [folder for folder in link.parents if folder.is_relative_to(root)]
-    return any(folder.resolve().is_relative_to(link.resolve()) for folder in above)

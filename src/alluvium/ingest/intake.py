@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import posixpath
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import count
-from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +21,16 @@ from alluvium.ingest.events import PLACE, Trigger, lacking, register_view
 from alluvium.ingest.file_source import FileSource
 from alluvium.ingest.landing import Landed, may_be_listed, replaced, triggers, unread
 from alluvium.ingest.ledger import Ledger
-from alluvium.ingest.naming import base_of, began_at, naming, renamed, taken_along
+from alluvium.ingest.local_folder import each_once, read_places
+from alluvium.ingest.naming import (
+    SAME,
+    base_of,
+    began_at,
+    naming,
+    other_names,
+    renamed,
+    taken_along,
+)
 from alluvium.ingest.options import ARCHIVE, CLEANS, LINE_FORMATS
 from alluvium.ingest.parsing import header_names, named_columns
 from alluvium.ingest.spec import SpecError, StreamError, real
@@ -78,6 +85,8 @@ class Intake:
         self._ledger = self._open()
         if self._exists:
             self._name_files()
+        if self._ledger.is_new:
+            self._ledger.save(self._files)
         self.unread = unread(self._landed, self._ledger.read)
         # Names of files that no writer of their format ends so: of lines a file may have none.
         has_lines = source.feed.spec.format in LINE_FORMATS
@@ -178,7 +187,6 @@ class Intake:
                 self.version = log.version(self._session, self._table)
                 self._times = self._held()
                 ledger.held = set(self._times)
-            ledger.save(self._files)
         elif ledger.planned is not None:
             if self._committed().number >= ledger.epoch:
                 ledger.finish(self._files)
@@ -199,42 +207,41 @@ class Intake:
             folder = folder.parent  # the path is one file
         here = str(real(folder))
         root = str(real(Place.of(self._files.qualified(self._place.root))))
+        noted = {name: stamp[1] for name, stamp in ledger.read.items() if stamp}
+        times = self._times | noted
         if not ledger.read and not ledger.held:
             base = here
         elif ledger.base is None or ledger.root is None:
-            noted = {name: stamp[1] for name, stamp in ledger.read.items() if stamp}
-            base = began_at(here, self._landed, self._times | noted)
+            # By the place itself, or by the links that the path names.
+            ways = {way: began_at(way, self._landed, times) for way in (here, str(folder))}
+            base = next((str(real(Place.of(at))) for way, at in ways.items() if at != way), here)
         else:
             base = taken_along(ledger.base, ledger.root, root, here)
             base = here if Place.of(base) == Place.of(here) else self._base_of(base, here)
-        ledger.begin_at(self._files, base, root)
         self._source.naming = naming(base, here)
         self._landed = self._named(self._landed)
         if (at := Place.of(base)).system == LOCAL:
-            self._landed = self._without_copies(at.path)
+            known = dict.fromkeys(ledger.held | ledger.read.keys(), -1) | times
+            passes_links = self._source.naming != SAME
+            self._landed, self._linked = each_once(self._landed, known, at.path, passes_links)
+        self._stop_at_copies(here)
+        ledger.begin_at(self._files, base, root)
+
+    def _stop_at_copies(self, here: str) -> None:
+        """Raise for a file that the table may hold by another name, where the ledger is new."""
+        for name, was in other_names(self._landed, self._times):
+            raise SpecError(
+                self._source.feed.spec.source,
+                [
+                    f"path: {here} has a file {name} of the name and time of {was}, whose events "
+                    f"{self._table} holds, and its checkpoint is new: it cannot tell whether they "
+                    "are one file. Accepted: the path of before; for new events, files of another "
+                    "time, as by `touch`"
+                ],
+            )
 
     def _named(self, files: Iterable[Landed]) -> list[Landed]:
         return [replace(file, name=renamed(file.name, self._source.naming)) for file in files]
-
-    def _without_copies(self, base: str) -> list[Landed]:
-        """The files of this machine, each once: by a link it may have more names than one."""
-        known = self._ledger.read.keys() | self._ledger.held
-        names = known | {file.name for file in self._landed}
-        folder_of = cache(os.path.realpath)
-        taken: set[str] = set()
-        kept = []
-        # What was read goes first, under whatever name.
-        for file in sorted(self._landed, key=lambda file: file.name not in known):
-            at = Place.of(file.path)
-            path = Path(folder_of(at.parent.path), at.name)
-            own = os.path.relpath(path.resolve() if path.is_symlink() else path, base)
-            is_new = file.name not in known
-            if not (is_new and own != file.name and (own in names or own in taken)):
-                kept.append(file)
-            if own != file.name:
-                self._linked.add(file.name)
-            taken.add(own)
-        return kept
 
     def _base_of(self, base: str, here: str) -> str:
         """The place where names begin, now that `path` has another folder."""
@@ -331,7 +338,8 @@ class Intake:
         archive = self._source.feed.options.get(ARCHIVE)
         if archive is None:
             return
-        if may_be_listed(real(Place.of(archive)).shown, self._source.feed.place):
+        at = real(Place.of(archive)).shown
+        if any(may_be_listed(at, place) for place in read_places(self._source.path)):
             raise SpecError(
                 self._source.feed.spec.source,
                 [

@@ -9,6 +9,8 @@ from fnmatch import fnmatchcase
 from functools import cache
 from itertools import takewhile
 
+from alluvium.paths import folder_of
+
 # The size in bytes and the time in ms of a file as it was read; None where only its name is known.
 Stamp = tuple[int, int] | None
 _WILDCARD = re.compile(r"[*?\[\\]")
@@ -64,6 +66,14 @@ def triggers(
         size += file.size
     if some:
         yield some
+
+
+def before_wildcards(pattern: str) -> str:
+    """The folder of a glob that lies before its wildcards; a path without any is that itself."""
+    for wildcard in "*?[{":
+        if wildcard in pattern:
+            pattern = folder_of(pattern[: pattern.index(wildcard)])
+    return pattern
 
 
 def may_be_listed(one: str, other: str) -> bool:

@@ -101,13 +101,29 @@ def began_at(folder: str, landed: Iterable[Landed], times: Mapping[str, int]) ->
     found = Counter(
         base
         for file in landed
-        for base, name in _other_names(folder, file.name)
+        for base, name in _names_above(folder, file.name)
         if times.get(name) == file.time
     )
     return folder if folder in found or not found else found.most_common(1)[0][0]
 
 
-def _other_names(folder: str, name: str) -> Iterator[tuple[str, str]]:
+def other_names(landed: Iterable[Landed], times: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """New files with a known one that has their last name and time, and lies there no more.
+
+    Args:
+        landed: The files, by their names below the base.
+        times: When each known file was written, in ms since 1970.
+    """
+    files = list(landed)
+    names = {file.name for file in files}
+    gone = {(name_of(name), time): name for name, time in times.items() if name not in names}
+    for file in files:
+        was = gone.get((name_of(file.name), file.time))
+        if file.name not in times and was is not None:
+            yield file.name, was
+
+
+def _names_above(folder: str, name: str) -> Iterator[tuple[str, str]]:
     """Each place above a file, with the name that the file has below it."""
     file = Place.of(folder) / name
     parts = file.steps

@@ -211,10 +211,10 @@ def way(have: DataType, want: DataType) -> str:
     if bits and type(want) in _WHOLE:
         return "cast" if bits <= _WHOLE[type(want)][0] else "checked"
     if isinstance(want, DecimalType):
-        scale = 0
+        scale, is_exact = 0, digits > 0
         if isinstance(have, DecimalType):
-            digits, scale = have.precision - have.scale, have.scale
-        fits = digits > 0 and digits <= want.precision - want.scale and scale <= want.scale
+            digits, scale, is_exact = have.precision - have.scale, have.scale, True
+        fits = is_exact and digits <= want.precision - want.scale and scale <= want.scale
     elif bits:
         fits = bits <= _FRACTION.get(type(want), 0)
     else:

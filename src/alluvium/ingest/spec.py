@@ -74,11 +74,6 @@ class Feed:
         """Whether files that were read are deleted or moved away."""
         return self.options.get(CLEANS, "off").lower() != "off"
 
-    @property
-    def place(self) -> str:
-        """The path as it can be compared with others; on this machine without links."""
-        return "" if self.path is None else real(Place.of(self.path)).shown
-
 
 def real(place: Place) -> Place:
     """A place, or that of a glob, without this machine's links: what is not there has none."""

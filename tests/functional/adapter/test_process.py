@@ -122,8 +122,8 @@ class TestProcess:
             # Where the profile says so, it waits; it ends by an interrupt, or with the first one.
             (folder / "profiles.yml").write_text(PROFILE.replace("s}", "s, wait: 10 minutes}"))
             waits = [
-                start(folder, "run", "--no-use-colors", "--select", "one", "--log-path", logs)
-                for logs in ("logs3", "logs4")
+                start(folder, *command, "--no-use-colors", "--select", "one", "--log-path", logs)
+                for *command, logs in (("compile", "--no-introspect", "logs3"), ("run", "logs4"))
             ]
             for process, logs in zip(waits, ("logs3", "logs4"), strict=True):
                 wait_for(folder / logs / "dbt.log", "waiting up to 10 minutes for it to end")

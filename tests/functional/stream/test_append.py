@@ -215,6 +215,18 @@ def test_a_path_that_begins_elsewhere_doubles_nothing(make_bronze: Make) -> None
     assert bronze.run().rows == 2
     names |= {"orders/days/4.json", "orders/days/5.json"}
     assert {row["_source_partition"] for row in bronze.rows()} == names
+    # What a link leads to, which was read below it.
+    bronze.land("../disk/6.json", b"g\n")
+    (bronze.landing / "orders/disk").symlink_to(bronze.root / "disk")
+    bronze.block = {"path": "landing"}
+    assert bronze.run().rows == 1
+    bronze.block = {"path": "landing/orders/disk"}
+    bronze.land("../disk/7.json", b"h\n")
+    assert bronze.run().rows == 1
+    bronze.block = {"path": "landing"}
+    assert bronze.run().batch_id is None
+    names |= {"orders/disk/6.json", "../disk/7.json"}
+    assert {row["_source_partition"] for row in bronze.rows()} == names
 
 
 @pytest.mark.slow
@@ -231,20 +243,36 @@ def test_a_path_that_begins_elsewhere_doubles_nothing(make_bronze: Make) -> None
         ("landing", "landing/orders/g/2.json"),
         ("landing/orders", "link"),
         ("link", "landing"),
+        ("landing", "landing/linked"),
+        ("landing/*/*/*.json", "landing/linked/*/*.json"),
+        ("landing/linked/g", "landing/linked"),
+        ("landing", "disk"),
     ],
 )
 def test_paths_of_the_same_files(make_bronze: Make, before: str, after: str, lost: bool) -> None:
     bronze = make_bronze(block={"path": before, "options": {"pathGlobFilter": "[1-4].json"}})
-    bronze.land("orders/g/2.json", b"b\n")
+    below = "orders/g"
+    if after == "disk" or "linked" in after:
+        # What lies below a link has another place than its name.
+        bronze.land("../disk/g/2.json", b"b\n")
+        (bronze.root / "landing/linked").symlink_to(bronze.root / "disk")
+        below = "linked/g"
+    bronze.land(f"{below}/2.json", b"b\n")
     if "link" in (before, after):
         (bronze.root / "link").symlink_to(bronze.landing / "orders")
     assert bronze.run().rows == 1
     if lost:
         bronze.lose_checkpoint()
     bronze.block["path"] = after
+    if lost and after == "disk":
+        # Neither a name nor a link on the way tells that it is the same file.
+        for _ in range(2):
+            with pytest.raises(stream.SpecError, match=r"file g/2.json .*linked/g/2.json, whose"):
+                bronze.run()
+        return
     assert bronze.run().batch_id is None
     # What comes later has one name, whatever path found it.
-    bronze.land("orders/g/3.json", b"c\n")
+    bronze.land(f"{below}/3.json", b"c\n")
     new = bronze.run().rows
     bronze.block["path"] = "landing"
     bronze.run()
@@ -595,7 +623,11 @@ def test_files_that_were_read_are_cleaned_up(
     archive = bronze.root / "archive"
     if wanted == "archive":
         (bronze.root / "aside").symlink_to("landing")
-        for inside in (bronze.landing / "archive", bronze.root / "aside/archive", "landing/x"):
+        (bronze.root / "disk/away").mkdir(parents=True)
+        (bronze.landing / "a").mkdir(parents=True)
+        (bronze.landing / "a/on").symlink_to(bronze.root / "disk")
+        below = ("landing/archive", "aside/archive", "landing/x", "disk/archive")
+        for inside in (bronze.root / name for name in below):
             bronze.block["options"]["sourceArchiveDir"] = str(inside)
             with pytest.raises(stream.SpecError, match="lies where the source's files are"):
                 bronze.run()

@@ -163,6 +163,11 @@ def test_a_test_reads_only_what_comes_before() -> None:
     (line,) = said(*nodes, shown())
     assert "the test relationships of wap reads other, which dbt may build after shown" in line
     assert "accepted: in shown -- depends_on: {{ ref('other') }}" in line
+    for version, written in ((1, "1"), ("new", "'new'")):
+        of_version = [nodes[0], node(OTHER, version=version), nodes[2]]
+        (line,) = said(*of_version, shown())
+        assert f"reads other.v{version}, which dbt may build after shown" in line
+        assert f"accepted: in shown -- depends_on: {{{{ ref('other', v={written}) }}}}" in line
     assert said(*nodes, shown(parents=(WAP, OTHER))) == []
     # What the candidate is built from comes before too.
     assert said(node(WAP, (OTHER,)), *nodes[1:], shown()) == []

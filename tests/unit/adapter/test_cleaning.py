@@ -57,10 +57,19 @@ A, B = "source.shop.raw.a", "source.shop.raw.b"
         [source("b", "landing/*/*.json", "off"), node("two", B, how="incremental")],
         [source("b", "landing/../landing", None), node("two", B)],
         [source("b", "link", None), node("two", B)],
+        # A folder, and a file, that a link below the first leads to.
+        [source("b", "disk", None), node("two", B)],
+        [source("b", "other/*/*.json", None), node("two", B)],
+        [source("b", "away/1.json", None), node("two", B)],
     ],
 )
 def test_another_reader_is_a_mistake(project: Path, other: list[Any], clean: str) -> None:
     (project / "link").symlink_to("landing")
+    (project / "landing/by").mkdir(parents=True)
+    (project / "landing/orders").symlink_to(project / "disk")
+    (project / "other").mkdir()
+    (project / "other/one").symlink_to(project / "landing/orders")
+    (project / "landing/by/1.json").symlink_to(project / "away/1.json")
     [found] = settings.cleaned_twice([source("a", "landing", clean), node("one", A), *other])
     assert found.startswith(
         f"source raw.a: meta.alluvium_stream.options.cleanSource: {clean}: a file is taken away "

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from alluvium.ingest.landing import Landed, may_be_listed, replaced, triggers, unread
+from alluvium.ingest.local_folder import each_once, read_places
 
 
 def file(name: str, size: int = 1, time: int = 0) -> Landed:
@@ -69,3 +73,54 @@ def test_triggers(max_files: int | None, max_bytes: int | None, expected: list[s
 )
 def test_where_an_archive_may_lie(archive: str, pattern: str, listed: bool) -> None:
     assert may_be_listed(archive, pattern) is listed
+
+
+def test_what_lies_behind_links_is_read_too(tmp_path: Path) -> None:
+    folder = tmp_path / "landing"
+    for name in ("landing/a/deep", "disk/sub", "other", "hidden"):
+        (tmp_path / name).mkdir(parents=True)
+    for link, target in {
+        "landing/a/on": "disk",
+        "disk/sub/on": "other",
+        "landing/b.json": "away/b.json",
+        "landing/a/deep/up": "landing/a",
+        "landing/_hidden": "hidden",
+    }.items():
+        (tmp_path / link).symlink_to(tmp_path / target)
+
+    def found(pattern: str) -> set[str]:
+        return {os.path.relpath(place, tmp_path) for place in read_places(f"{folder}{pattern}")}
+
+    assert found("") == {"landing", "disk", "other", "away/b.json"}
+    assert found("/*/*") == {"landing/*/*", "disk", "other", "away/b.json/*"}
+    assert found("/a/*/*.json") == {"landing/a/*/*.json", "disk/*.json"}
+    assert found("/{a,x}/*/*.json") == {"landing/{a,x}/*/*.json", "disk", "other", "away/b.json"}
+    assert found("/x*/*.json") == {"landing/x*/*.json"}
+    assert found("/a/on") == {"disk", "other"}
+    assert list(read_places("s3a://bucket/a/*")) == ["s3a://bucket/a/*"]
+
+
+def test_a_file_that_links_give_more_names_comes_once(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "landing").mkdir()
+    for link in ("on", "again"):
+        (tmp_path / "landing" / link).symlink_to(tmp_path / "disk")
+    base = f"{tmp_path}/landing"
+
+    def files(folder: str, **times: int) -> list[Landed]:
+        return [
+            Landed(f"{folder}/{name}", f"file:{base}/{folder}/{name}", 1, time)
+            for name, time in times.items()
+        ]
+
+    times = {"read": 1, "held": 1, "later": 2, "new": 1}
+    own, by_link, again = (files(folder, **times) for folder in ("../disk", "on", "again"))
+    # One of another time was not read: the link led elsewhere then.
+    known = {"on/read": 1, "on/held": -1, "on/later": 1}
+    kept, linked = each_once(own, known, base, True)
+    assert ([file.name for file in kept], linked) == (["../disk/later", "../disk/new"], set())
+    kept, linked = each_once([*again, *own, *by_link], known, base, False)
+    assert {file.name for file in kept} == known.keys() | {"../disk/later", "../disk/new"}
+    assert linked == {file.name for file in (*again, *by_link)}
+    kept, _ = each_once([*by_link, *again], {}, base, False)
+    assert [file.name for file in kept] == [file.name for file in by_link]

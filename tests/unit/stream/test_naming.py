@@ -8,7 +8,15 @@ from collections.abc import Mapping
 import pytest
 
 from alluvium.ingest.landing import Landed, Stamp
-from alluvium.ingest.naming import SAME, base_of, began_at, naming, renamed, taken_along
+from alluvium.ingest.naming import (
+    SAME,
+    base_of,
+    began_at,
+    naming,
+    other_names,
+    renamed,
+    taken_along,
+)
 
 
 def file(name: str, size: int = 1, time: int = 0) -> Landed:
@@ -126,3 +134,11 @@ def test_another_bucket_with_the_same_files_is_another_place() -> None:
 def test_times_tell_where_names_began(landed: list[Landed], expected: str) -> None:
     times = {"1": 10, "o/2": 20, "by name": 0}
     assert began_at("file:/in/o", landed, times) == f"file:{expected}"
+
+
+def test_a_known_file_may_have_another_name() -> None:
+    landed = [file("1", time=5), file("a/2", time=5), file("3", time=6), file("b/4", time=5)]
+    known = {"x/1": 5, "a/2": 5, "x/3": 5, "x/4": -1}
+    assert list(other_names(landed, known)) == [("1", "x/1")]
+    # Where both lie there they are two.
+    assert list(other_names([*landed, file("x/1", time=5)], known)) == []

@@ -53,6 +53,10 @@ def struct(*kinds: DataType) -> StructType:
         (MONEY, DecimalType(8, 2), "lossy"),
         (DOUBLE, DecimalType(38, 10), "lossy"),
         (MONEY, DOUBLE, "lossy"),
+        # Decimals without a digit before the point.
+        (DecimalType(4, 4), DecimalType(18, 4), "cast"),
+        (DecimalType(4, 4), DecimalType(18, 3), "lossy"),
+        (ArrayType(DecimalType(4, 4)), ArrayType(DecimalType(5, 4)), "spark"),
         (DOUBLE, LONG, "lossy"),
         (ArrayType(INT), ArrayType(LONG), "spark"),
         (TEXT, BinaryType(), "spark"),

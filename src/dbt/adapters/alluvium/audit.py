@@ -141,7 +141,7 @@ def _gates(
         made = [one for one in above if candidate.unique_id in above[one] and one not in after]
         late = [one for one in after if one not in before]
         others = [one for one in above if one not in before]
-        names = ", ".join(nodes[one].name for one in made or late or others)
+        names = ", ".join(name_of(nodes[one]) for one in made or late or others)
         reads = f"{name_of(node)}: the test {test.name} of {name_of(candidate)} reads {names}"
         if made:
             yield (
@@ -154,11 +154,16 @@ def _gates(
                 f" accepted: the test on {name_of(node)}"
             )
         elif others:
-            refs = (f"-- depends_on: {{{{ ref('{nodes[one].name}') }}}}" for one in others)
+            refs = (f"-- depends_on: {{{{ {_ref(nodes[one])} }}}}" for one in others)
             yield (
                 f"{reads}, which dbt may build after {name_of(node)};"
                 f" accepted: in {name_of(node)} {'; '.join(refs)}"
             )
+
+
+def _ref(node: Any) -> str:
+    version = getattr(node, "version", None)
+    return f"ref('{node.name}')" if version is None else f"ref('{node.name}', v={version!r})"
 
 
 @dataclass(frozen=True)

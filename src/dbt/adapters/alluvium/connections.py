@@ -76,8 +76,9 @@ class AlluviumConnectionManager(SparkConnectionManager):
         creds.home = str((root / creds.home).resolve())  # type: ignore
         streams.locate(root, Path(creds.home))  # type: ignore
         command = getattr(get_flags(), "WHICH", None)
-        has_no_look = getattr(get_flags(), "INTROSPECT", True) is False
-        if command in (*_READS, *_WRITES, *_LATER) and not has_no_look:
+        # dbt fills its cache of relations though no query may be asked.
+        looks = [getattr(get_flags(), flag, True) for flag in ("INTROSPECT", "POPULATE_CACHE")]
+        if command in (*_READS, *_WRITES, *_LATER) and any(looks):
             # A wait here can be interrupted, and begins before dbt reads and writes in `target`.
             try:
                 _hold(self.settings(creds))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import product, starmap
 from typing import Any
 
 from alluvium import ingest as stream
 from alluvium.ingest.landing import may_be_listed
+from alluvium.ingest.local_folder import read_places
 from alluvium.names import did_you_mean, in_catalog, nearest
 from alluvium.paths import LOCAL, Place
 from alluvium.plan.graph import parents_of
@@ -135,9 +137,10 @@ def cleaned_twice(nodes: Iterable[Any]) -> list[str]:
         ]
         for one in feeds
     }
+    together = _sharing(feeds)
     found = []
     for one in sorted(cleaned):
-        others = [other for other in feeds if _overlap(feeds[one], feeds[other])]
+        others = [other for other in feeds if (one, other) in together]
         reading = {node.unique_id: node.name for other in others for node in readers[other]}
         is_cleaned = any(n.config.materialized == "streaming_table" for n in readers[one])
         if is_cleaned and len(reading) > 1:
@@ -190,8 +193,14 @@ def _read(node: Any, by_id: dict[str, Any]) -> Iterator[str]:
             yield one
 
 
-def _overlap(one: stream.Feed, other: stream.Feed) -> bool:
-    """Whether a file may be read by both."""
-    return may_be_listed(one.place, other.place) and may_be_listed(
-        *(feed.options.get("pathGlobFilter", "*") for feed in (one, other))
-    )
+def _sharing(feeds: Mapping[str, stream.Feed]) -> set[tuple[str, str]]:
+    """Pairs of sources that may read the same file, one with itself too."""
+    looks = [
+        {one: list(read_places(str(feed.path))) for one, feed in feeds.items()},
+        {one: [feed.options.get("pathGlobFilter", "*")] for one, feed in feeds.items()},
+    ]
+    return {
+        (one, other)
+        for one, other in product(feeds, feeds)
+        if all(any(starmap(may_be_listed, product(look[one], look[other]))) for look in looks)
+    }
