@@ -37,6 +37,9 @@ QUICK = (
     "-Dspark.sql.codegen.factoryMode=NO_CODEGEN",
     # Each query would write its plan down twice, in full, for a page that nobody opens.
     "-Dspark.sql.ui.explainMode=simple",
+    # A query of a few rows would be planned again behind each of its stages: a fifth of all time.
+    # Tests of pruned reads turn it on, for what is read depends on the plan.
+    "-Dspark.sql.adaptive.enabled=false",
 )
 
 
