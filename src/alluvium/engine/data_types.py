@@ -20,10 +20,12 @@ def nullable_ddl(session: SparkSession, kind: DataType) -> str:
 
 def holds(kind: DataType, *wanted: type[DataType]) -> bool:
     """Whether a type is of one of these kinds, or has one of them inside."""
+    if isinstance(kind, wanted):
+        return True
     if isinstance(kind, StructType):
         return any(holds(field.dataType, *wanted) for field in kind)
     if isinstance(kind, ArrayType):
         return holds(kind.elementType, *wanted)
-    if isinstance(kind, MapType):
-        return holds(kind.keyType, *wanted) or holds(kind.valueType, *wanted)
-    return isinstance(kind, wanted)
+    return isinstance(kind, MapType) and (
+        holds(kind.keyType, *wanted) or holds(kind.valueType, *wanted)
+    )

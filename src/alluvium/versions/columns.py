@@ -94,7 +94,11 @@ class Columns:
     def comparable(self, name: str, is_after: bool, within: str | None = None) -> Column:
         """`values`, of which two are equal only where they are the same."""
         kind, values = self._kinds[name], self.values(name, is_after, within)
-        if holds(kind, VariantType):
+        if within is not None and isinstance(kind, MapType):
+            # `<=>` takes no maps, whose entries have no order.
+            entries = F.transform(F.map_entries(values), lambda one: F.to_json(one, IN_FULL))
+            return F.array_sort(entries)
+        if holds(kind, VariantType, *((MapType,) if within is not None else ())):
             return F.to_json(F.struct(values), IN_FULL)
         return values
 

@@ -113,7 +113,9 @@ class TestProcess:
         first = start(folder, "run", "--select", "slow")
         try:
             wait_for(folder / "logs" / "dbt.log", "START python table model")
-            second = start(folder, "run", "--select", "one", "--log-path", "logs2")
+            # Of all commands `clone` alone may end well where it cannot connect.
+            folders = ("--state", "target", "--target-path", "target2", "--log-path", "logs2")
+            second = start(folder, "clone", "--select", "one", *folders)
             out, _ = second.communicate(timeout=300)
             assert second.returncode != 0
             assert f"is in use by process {first.pid}" in out

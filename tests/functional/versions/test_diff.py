@@ -18,6 +18,7 @@ from support.opens import counting
 from alluvium.delta.log import log
 from alluvium.publish.publish import publish
 from alluvium.versions.diff import diff
+from alluvium.versions.diff_lines import lines
 from alluvium.versions.points import Point
 
 pytestmark = pytest.mark.spark
@@ -226,6 +227,8 @@ def test_keys_that_are_null_or_several(spark: SparkSession) -> None:
         ("changed", "{null, n, null}", "{null, N, null}"),
     ]
     assert sorted(found(spark, Point(table, 1), Point(table, 2)), key=str) == expected
+    shown = list(lines(spark, "keys", Point(table, 1), Point(table, 2), ["id"], 9))
+    assert shown[1] == "  rows changed by column: n 2, m 1"
     # Of several that are left over nobody knows which was which.
     put(b, (1, "d", None), (1, "e", None))
     changes = found(spark, Point(table, 2), Point(table, 3))

@@ -17,7 +17,6 @@ from dbt.adapters.contracts.connection import (
     ConnectionState,
 )
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.exceptions import FailedToConnectError
 from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt.flags import get_flags
 from dbt_common.clients.agate_helper import empty_table
@@ -83,7 +82,7 @@ class AlluviumConnectionManager(SparkConnectionManager):
             try:
                 _hold(self.settings(creds))
             except (EngineError, OSError) as error:
-                raise FailedToConnectError(str(error)) from error
+                raise DbtDatabaseError(str(error)) from error
         if command in _READS or command in _WRITES:
             # dbt parses the project next, for seconds: Spark starts meanwhile.
             engine.start_in_background(self.settings(creds), told.say, writes=command in _WRITES)
@@ -118,7 +117,7 @@ class AlluviumConnectionManager(SparkConnectionManager):
         except Exception as error:
             connection.handle = None
             connection.state = ConnectionState.FAIL  # type: ignore[assignment]
-            raise FailedToConnectError(str(error)) from error
+            raise DbtDatabaseError(str(error)) from error
         connection.handle = SessionHandle(session, str(connection.name))
         connection.state = ConnectionState.OPEN  # type: ignore[assignment]
         return connection
