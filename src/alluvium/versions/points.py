@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -14,8 +16,9 @@ from alluvium.delta.refs import refs
 from alluvium.delta.refs.dependents import relation
 from alluvium.engine import causes
 from alluvium.names import did_you_mean
-from alluvium.plan.versions.batches import batch_of, published_of
+from alluvium.plan.versions.batches import batch_of
 from alluvium.plan.versions.commit import Commit
+from alluvium.plan.versions.heads import head_of
 from alluvium.report.log_lines import parsed_moment
 
 NAMES = ("version", "timestamp", "tag", "batch")
@@ -130,10 +133,9 @@ def _at(table: PointTable, table_log: TableLog, timestamp: str) -> int:
 
 def _of_batch(session: SparkSession, table: PointTable, table_log: TableLog, batch: int) -> int:
     if table.candidate is not None:
-        shown = _of_batch(session, table.candidate, TableLog(session, table.candidate.name), batch)
-        found = _newest(
-            table_log, lambda commit: (published_of(commit) or {}).get("version"), shown
-        )
+        candidate = TableLog(session, table.candidate.name)
+        shown = _of_batch(session, table.candidate, candidate, batch)
+        found = _newest(table_log, _shown_of(session, candidate), shown)
         if found.version is None:
             raise ValueError(
                 f"{table.model} never showed version {shown:,} of {table.candidate.model}, nor an"
@@ -169,6 +171,36 @@ def _of_batch(session: SparkSession, table: PointTable, table_log: TableLog, bat
             " its log tells"
         )
     return found.version
+
+
+def _shown_of(session: SparkSession, candidate: TableLog) -> Callable[[Commit], int | None]:
+    """What tells the version of a candidate that a commit shows readers; None of another commit.
+
+    A table of a branch begins with what its target's showed. What is another table's counts as
+    later than all: nobody can compare it.
+    """
+    base = refs.base_of(session, candidate.name)
+
+    @cache
+    def is_own(table_id: str, version: int) -> bool:
+        """A table that is replaced goes on in its log, under another id."""
+        if table_id == candidate.snapshot.table_id:
+            return True
+        try:
+            return candidate.at(version).table_id == table_id
+        except (ValueError, Py4JJavaError, PySparkException):  # the log has that version no more
+            return False
+
+    def shown(commit: Commit) -> int | None:
+        head = head_of(commit.transactions)
+        if head is None:
+            return None
+        table_id, version = head
+        if base is not None and table_id == base.table_id:
+            return 0 if version <= base.version else sys.maxsize
+        return version if is_own(table_id, version) else sys.maxsize
+
+    return shown
 
 
 @dataclass(frozen=True)

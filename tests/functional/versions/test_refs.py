@@ -21,7 +21,8 @@ from alluvium.delta.refs import refs as delta_refs
 from alluvium.delta.refs.dependents import Dependent
 from alluvium.engine import jvm
 from alluvium.publish.publish import checkout, publish
-from alluvium.versions import refs
+from alluvium.versions import branches, refs
+from alluvium.versions.branches import Branch
 from alluvium.versions.points import Point, PointTable, resolve
 
 pytestmark = pytest.mark.spark
@@ -331,6 +332,15 @@ def test_points(spark: SparkSession) -> None:
         assert rows_of(spark, point.sql()) == made.versions[version]
     with pytest.raises(ValueError, match="pointed_shown never showed version 4 of pointed"):
         resolve(spark, shown, batch=3)
+    # On a branch readers see at first what they saw in its target.
+    branch = Branch("points", "versions")
+    branches.make_schema(spark, branch, branch.schema)
+    for one in (table, shown):
+        there = resolve(spark, one)
+        branches.make_table(spark, branch, there, (branch.schema, one.model))
+    ours = PointTable(f"{branch.schema}.pointed", "pointed")
+    theirs = PointTable(f"{branch.schema}.pointed_shown", "pointed_shown", ours)
+    assert resolve(spark, theirs, batch=6) == Point(theirs.name, 0)
     # What another session commits behind that look is not in the clone; a table that is dropped and
     # made again has other rows under that number.
     looked = resolve(spark, table, version=1)
@@ -338,10 +348,18 @@ def test_points(spark: SparkSession) -> None:
     refs.clone(spark, looked, "pointed_copy", schema="versions").apply()
     assert rows_of(spark, "versions.pointed_copy") == made.versions[1]
     spark.sql(f"drop table {made.name}")
-    Kept(spark, "pointed").insert(7)
+    again = Kept(spark, "pointed")
+    again.insert(7)
     for verb in (refs.tag, partial(refs.clone, schema="versions")):
         with pytest.raises(ValueError, match=f"{made.name} was made again meanwhile"):
             verb(spark, looked, "pointed_late")
+    # Nor does a table show it that showed versions of the first one, of whatever numbers.
+    while again.version < 10:
+        again.insert(again.version)
+    app = f"{marks.MERGED_THROUGH}model.shop.orders/{DeltaTable(again.folder).metadata().id}"
+    again.insert(99, commit=CommitProperties(app_transactions=[Transaction(app, 9)]))
+    with pytest.raises(ValueError, match="pointed_shown never showed version 11 of pointed"):
+        resolve(spark, shown, batch=9)
 
 
 @pytest.fixture(scope="module")
