@@ -1,7 +1,7 @@
 """What Spark says of its data types."""
 
 from pyspark.sql import SparkSession
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructType
 
 from alluvium.engine import jvm
 from alluvium.engine.internals import CAST
@@ -29,3 +29,14 @@ def holds(kind: DataType, *wanted: type[DataType]) -> bool:
     return isinstance(kind, MapType) and (
         holds(kind.keyType, *wanted) or holds(kind.valueType, *wanted)
     )
+
+
+def is_hollow(kind: DataType) -> bool:
+    """Whether Delta writes no values of a type: a struct, array or map of NULLs without a type.
+
+    A column of its own may be without one, and a field beside others that have one.
+    """
+    if isinstance(kind, StructType):
+        inside = [field.dataType for field in kind]
+        return any(map(is_hollow, inside)) or all(isinstance(one, NullType) for one in inside)
+    return isinstance(kind, ArrayType | MapType) and holds(kind, NullType)

@@ -9,11 +9,12 @@ from delta.tables import DeltaTable
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import LongType, NullType, StructType
+from pyspark.sql.types import DataType, LongType, NullType, StructType
 
 from alluvium.delta.log import arrivals, log
 from alluvium.delta.rewrite import bucket_column
 from alluvium.engine.causes import first_line
+from alluvium.engine.data_types import is_hollow
 from alluvium.engine.frames import check_appends
 from alluvium.ingest.parsing import no_events
 from alluvium.ingest.spec import Feed, StreamError
@@ -77,6 +78,12 @@ def query_columns(
             f"{target.name}: the query returns {BATCH_ID}, which is added to it; accepted: a query "
             "without it"
         )
+    if hollow := [one for one in result.schema if is_hollow(one.dataType)]:
+        columns = ", ".join(f"{one.name} ({one.dataType.simpleString()})" for one in hollow)
+        raise StreamError(
+            f"{target.name}: nothing tells the types in {columns}, and no table can hold that;"
+            " accepted: types for NULL in the query, such as `cast(null as int)`"
+        )
     made = None if target.bucket is None else target.bucket.name
     for setting, names, own in (
         ("partition_by", target.partition_by, made),
@@ -123,10 +130,7 @@ def check_columns(session: SparkSession, target: Target, columns: StructType) ->
         f"{f.name} is {f.dataType.simpleString()}, "
         f"the query returns {wanted[f.name.lower()].dataType.simpleString()}"
         for f in session.table(target.name).schema
-        if f.name.lower() in wanted
-        and wanted[f.name.lower()].dataType != f.dataType
-        # A column of NULLs alone takes the type of its first value.
-        and not isinstance(f.dataType, NullType)
+        if f.name.lower() in wanted and not _takes(f.dataType, wanted[f.name.lower()].dataType)
     ]
     if changed:
         raise StreamError(
@@ -140,6 +144,19 @@ def check_columns(session: SparkSession, target: Target, columns: StructType) ->
             bucket_column.check_table(session, target.name, target.bucket)
     except ValueError as error:
         raise StreamError(f"{target.name}: {error}") from error
+
+
+def _takes(stored: DataType, given: DataType) -> bool:
+    """Whether a column goes on in a type: what is of NULLs alone takes that of its first value."""
+    if isinstance(stored, NullType) or stored == given:
+        return True
+    if not (isinstance(stored, StructType) and isinstance(given, StructType)):
+        return False
+    return stored.names == given.names and all(
+        _takes(one.dataType, other.dataType)
+        and (one.nullable == other.nullable or isinstance(one.dataType, NullType))
+        for one, other in zip(stored, given, strict=True)
+    )
 
 
 def id_of(session: SparkSession, target: Target) -> str:

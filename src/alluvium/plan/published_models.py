@@ -11,14 +11,12 @@ from alluvium.plan.graph import name_of
 
 MATERIALIZED = "published"
 META = "alluvium_publish"
+# What Jinja makes no SQL of: comments and settings.
+NO_SQL = r"""\{#.*?#\}|\{\{-?\s*config\((?:'[^']*'|"[^"]*"|[^'"])*?\)\s*-?\}\}"""
+REF = r"\{\{-?\s*ref\((?P<ref>[^()]*)\)\s*-?\}\}"
 # What a published model may be besides its one `select *`: what says nothing of rows.
-_ASIDE = re.compile(
-    r"""\{#.*?#\}|\{\{-?\s*config\((?:'[^']*'|"[^"]*"|[^'"])*?\)\s*-?\}\}|/\*.*?\*/|--[^\n]*""",
-    re.DOTALL,
-)
-_SELECT = re.compile(
-    r"\s*select\s+\*\s+from\s+\{\{-?\s*ref\((?P<ref>[^()]*)\)\s*-?\}\}\s*;?\s*", re.IGNORECASE
-)
+_ASIDE = re.compile(rf"{NO_SQL}|/\*.*?\*/|--[^\n]*", re.DOTALL)
+_SELECT = re.compile(rf"\s*select\s+\*\s+from\s+{REF}\s*;?\s*", re.IGNORECASE)
 # What keeps rows in a table of Delta's.
 _TABLES = ("incremental", "table", "snapshot")
 
@@ -44,14 +42,7 @@ def candidate_of(node: Any, nodes: Mapping[str, Any]) -> Any:
             f"{name_of(node)}: a published model shows one whole table; accepted: {wanted}."
             " Filters and columns belong in the model of that table"
         )
-    names, version = _arguments(found["ref"])
-    parents = [nodes[one] for one in node.depends_on.nodes if one in nodes]
-    candidates = [
-        parent
-        for parent in parents
-        if [parent.package_name, parent.name][-len(names) :] == names
-        and (version is None or str(getattr(parent, "version", None)) == version)
-    ]
+    candidates = meant(found["ref"], node, nodes)
     if len(candidates) != 1 or candidates[0].unique_id == node.unique_id:
         named = found["ref"].strip()
         many = "names several tables" if len(candidates) > 1 else "names no table"
@@ -63,6 +54,21 @@ def candidate_of(node: Any, nodes: Mapping[str, Any]) -> Any:
             f" version is kept; accepted: {', '.join(_TABLES)}"
         )
     return candidates[0]
+
+
+def meant(ref: str, node: Any, nodes: Mapping[str, Any]) -> list[Any]:
+    """The parents of a node that a `ref` may mean.
+
+    ref: what it is called with.
+    """
+    names, version = _arguments(ref)
+    parents = [nodes[one] for one in node.depends_on.nodes if one in nodes]
+    return [
+        parent
+        for parent in parents
+        if [parent.package_name, parent.name][-len(names) :] == names
+        and (version is None or str(getattr(parent, "version", None)) == version)
+    ]
 
 
 def _arguments(text: str) -> tuple[list[str], str | None]:

@@ -42,6 +42,11 @@ class Branch:
         """That of a target which builds on the branch."""
         return f"{self.of}__{self.name}"
 
+    def beside(self, schema: str) -> str:
+        """The schema of the target, to which one of the branch belongs; others are both's."""
+        is_own = in_catalog(schema).startswith(in_catalog(self.schema))
+        return self.of + schema[len(self.schema) :] if is_own else schema
+
 
 @dataclass(frozen=True)
 class BranchTable:

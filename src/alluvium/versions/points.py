@@ -139,7 +139,7 @@ def _of_batch(session: SparkSession, table: PointTable, table_log: TableLog, bat
         if found.version is None:
             raise ValueError(
                 f"{table.model} never showed version {shown:,} of {table.candidate.model}, nor an"
-                f" older one; accepted: a later batch than {batch:,}"
+                f" older one; accepted: a later batch than {batch}"
             )
         return found.version
     feeds = set[str]()
@@ -167,8 +167,8 @@ def _of_batch(session: SparkSession, table: PointTable, table_log: TableLog, bat
         known = {one for commit in _newest_first(table_log) if (one := number(commit)) is not None}
     if found.version is None or batch > max(known):
         raise ValueError(
-            f"{table.model} has no batch {batch:,}; accepted: {_span(min(known), max(known))}, as"
-            " its log tells"
+            f"{table.model} has no batch {batch}; accepted: {min(known)} to {max(known)}, as its"
+            " log tells"
         )
     return found.version
 

@@ -114,7 +114,8 @@ def restore(
     # What is listed and what is undone are of this one look.
     table_log = TableLog(session, subject.table)
     events = files or ([] if before_batch is None else [(before_batch, None)])
-    marked = _marked(session, subject, events, skip)
+    skips = _changes(session, subject, events, skip)
+    marked = _marks(subject, skips, skip)
     then, done = (
         _version_before(subject, table_log, before_batch)
         if version is None
@@ -139,7 +140,7 @@ def restore(
         known.undone,
         len(way.goes),
         len(way.comes),
-        [one for one in events if left_out.app_id(subject.model, one) in marked],
+        skips,
         _showing(session, table_log.snapshot, readers, then if way.changes else None),
     )
 
@@ -208,29 +209,29 @@ def mark(
 
     Gives the events of which that was not so before.
     """
-    events = files or [(batch, None)]
-    marked = _marked(session, subject, events, skip)
-    changed = [one for one in events if left_out.app_id(subject.model, one) in marked]
+    changed = _changes(session, subject, files or [(batch, None)], skip)
 
     def apply() -> list[Events]:
-        if marked:
+        if changed:
+            marked = _marks(subject, changed, skip)
             log.commit_transactions(session, subject.table, marked, until=committing.FOREVER)
         return changed
 
     return Planned(changed, apply)
 
 
-def _marked(
+def _changes(
     session: SparkSession, subject: Subject, events: Sequence[Events], skip: bool | None
-) -> dict[str, int]:
-    """What is to be recorded of events that are left out; nothing where it is so."""
+) -> list[Events]:
     if not events or skip is None:
-        return {}
+        return []
     _, numbers = log.state(session, subject.table)
-    so_far = left_out.left_out(numbers, subject.model)
-    return {
-        left_out.app_id(subject.model, one): int(skip) for one in events if (one in so_far) != skip
-    }
+    return left_out.changes(left_out.left_out(numbers, subject.model), events, skip)
+
+
+def _marks(subject: Subject, events: Sequence[Events], skip: bool | None) -> dict[str, int]:
+    """What a commit records of events that stay out from it on, or no longer."""
+    return {left_out.app_id(subject.model, one): int(bool(skip)) for one in events}
 
 
 def _version_before(

@@ -380,17 +380,28 @@ def test_query_and_its_changes(make_bronze: Make) -> None:
     good = ['{"a": 1, "b": "x"}', '{"a": 1, "b": "}{"}', "{'a': 1}", '{"a": 1} ', '{"a": 1},']
     good += ['{"a": 1, "c": {"d": [{}, NaN]}, "e": 1}', '{"a": 1} ]', '{"a": 1, "c": {}} // {}']
     bronze.land("1.json", "\n".join([*bad, *good]).encode())
-    bronze.sql = f"select * except (b), null as c from `{VIEW}`"
+    columns = "* except (b), null as c, named_struct('k', 1, 'n', %s) as s"
+    bronze.sql = f"select {columns % 'array(null)'} from `{VIEW}`"
+    with pytest.raises(stream.StreamError, match=r"in s \(struct<k:int,n:array<void>>\), and no"):
+        bronze.run()
+    # That left no table, which would go on with those types.
+    bronze.sql = f"select {columns % 'null'} from `{VIEW}`"
     bronze.run()
     # A new column is added, an absent one is NULL, and one without a type takes that of a value.
     bronze.land("2.json", b'{"a": 2, "b": "y"}\n')
-    bronze.sql = f"select * except (a), b as c from `{VIEW}` where _value not like '%drop%'"
+    bronze.sql = (
+        f"select * except (a), b as c, named_struct('k', 1, 'n', b) as s from `{VIEW}`"
+        " where _value not like '%drop%'"
+    )
     bronze.run()
-    rows = {(r["_value"], r["a"], r["_corrupt_record"], r["b"], r["c"]) for r in bronze.rows()}
+    rows = {
+        (r["_value"], r["a"], r["_corrupt_record"], r["b"], r["c"], r["s"]["n"])
+        for r in bronze.rows()
+    }
     assert rows == {
-        *((line, None, line, None, None) for line in bad),
-        *((line, 1, None, None, None) for line in good),
-        ('{"a": 2, "b": "y"}', None, None, "y", "y"),
+        *((line, None, line, None, None, None) for line in bad),
+        *((line, 1, None, None, None, None) for line in good),
+        ('{"a": 2, "b": "y"}', None, None, "y", "y", "y"),
     }
     bronze.sql = f"select * except (a), cast(a as string) as a from `{VIEW}`"
     with pytest.raises(stream.StreamError, match="a is int, the query returns string"):

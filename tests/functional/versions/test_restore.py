@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
 from deltalake import CommitProperties, DeltaTable, Transaction
 from functional.versions.kept import Kept, before, rows_by_spark, rows_of
 from pyspark.sql import SparkSession
@@ -24,6 +26,7 @@ from alluvium.versions.branches import Branch
 from alluvium.versions.diff import diff
 from alluvium.versions.points import Point
 from alluvium.versions.restore import Reader, Restored, Subject, mark, restore
+from dbt.adapters.alluvium.verbs.restoring import Restoring
 
 pytestmark = pytest.mark.spark
 
@@ -150,7 +153,10 @@ def test_a_table_goes_on_and_back_and_forward(spark: SparkSession, undone: Undon
     assert left_out.files(left_out_of(spark, made.name)) == [(3, "a/3.json")]
     assert mark(spark, made.subject, 3, True).apply() == [(3, None)]
     assert left_out.batches(left_out_of(spark, made.name)) == [3]
-    assert mark(spark, made.subject, 3, False).apply()
+    with pytest.raises(ValueError, match=r"batch 3 is left out as a whole, a/3.json with it"):
+        mark(spark, made.subject, 3, False, files[:1])
+    assert mark(spark, made.subject, 3, False).apply() == [(3, None), (3, "a/3.json")]
+    assert left_out_of(spark, made.name) == set()
     # What is published while a checkout looks stays.
     made.rows = dict(made.versions[good])
     newer = made.batch(5, 8)
@@ -303,6 +309,81 @@ def test_batches_that_came_with_a_clone(
     ours.back(before_batch=3)
     assert (ours.merged, rows_of(spark, made_as)) == (2, made.rows)
     assert (made.merged, rows_of(spark, made.name)) == (2, made.rows)
+
+
+class Files(Restoring):
+    """What restores of files look at, of a project whose nodes are given."""
+
+    def __init__(self, schema: str, *nodes: Any) -> None:
+        found = {one.unique_id: one for one in nodes}
+        self._macro_resolver = SimpleNamespace(nodes=found)  # type: ignore[assignment]
+        self.config = SimpleNamespace(credentials=SimpleNamespace(schema=schema))
+
+    def table_of(self, node: Any) -> str:
+        return f"{node.schema}.{node.alias}"
+
+
+def test_events_of_files(spark: SparkSession) -> None:
+    """They are found where builds read them, and can be left out of what builds read."""
+    spark.sql("create database files")
+    branches.make_schema(spark, Branch("fix", "files"), "files__fix")
+    spark.sql("create table files.events (id int, _batch_id bigint, _source_partition string)")
+    spark.sql("insert into files.events values (1, 1, 'bad'), (2, 2, 'bad'), (3, 2, 'good')")
+    bare, named = "id, _batch_id", "_source_partition as f, _batch_id"
+    spark.sql(f"create view files.bare as select {bare} from files.events")
+    spark.sql(f"create view files.named as select {named} from files.events")
+
+    def events_of(
+        sql: str, *between: str, schema: str = "files", read: str = "mid", skip: bool = True
+    ) -> list[left_out.Events]:
+        def node(name: str, kind: str, sql: str, *parents: str) -> Any:
+            macros = ["macro.alluvium.new_events"] if "new_events" in sql else []
+            return SimpleNamespace(
+                unique_id=name,
+                name=name,
+                alias=name,
+                package_name="p",
+                schema=schema,
+                version=None,
+                raw_code=sql,
+                config=SimpleNamespace(materialized=kind),
+                depends_on=SimpleNamespace(nodes=parents, macros=macros),
+            )
+
+        asks = f"{{{{ alluvium.new_events(ref('{read}'), 'items', bronze=ref('events')) }}}}"
+        merged = node("items", "incremental", asks, "mid", "events")
+        made = Files(
+            schema,
+            merged,
+            node("mid", "ephemeral", sql, *between, "events"),
+            *(node(one, "view", "{{ sql }}", "events") for one in ("bare", "named")),
+            node("events", "streaming_table", "select * from {{ source('landing', 'events') }}"),
+        )
+        return made._events_of(spark, merged, ["bad"], None, 2, skip)
+
+    by_name = "select *, f as _source_partition from {{ ref('named') }} -- bare"
+    for sql, above in (
+        (by_name, ["named"]),
+        ("from {{ ref('events') }} |> where id > 0", []),
+        ("select {{ columns }} from {{ ref('bare') }}", ["bare"]),
+    ):
+        assert events_of(sql, *above) == [(2, "bad")]
+    # What they are read from may be without it.
+    assert events_of("select * from {{ ref('bare') }}", "bare", read="events") == [(2, "bad")]
+    without = "mid has no column _source_partition, by which items would leave out a file's events"
+    for sql, above, query in (
+        (f"select {bare} from {{{{ ref('events') }}}} -- _source_partition", [], "mid"),
+        ("select * from {{ ref('bare') }}", ["bare"], "mid and of bare"),
+    ):
+        with pytest.raises(DbtRuntimeError, match=f"{without}. Accepted: a query of {query} that"):
+            events_of(sql, *above)
+        assert events_of(sql, *above, skip=False) == [(2, "bad")]
+    # On a branch they are the target's, as `--defer` reads them; another target has none.
+    assert events_of(by_name, "named", schema="files__fix") == [(2, "bad")]
+    with pytest.raises(DbtRuntimeError, match="mid and of bare that selects it"):
+        events_of("select * from {{ ref('bare') }}", "bare", schema="files__fix")
+    with pytest.raises(DbtRuntimeError, match=r"events is not built on this target.* of bad with"):
+        events_of(by_name, "named", schema="elsewhere")
 
 
 @pytest.mark.slow

@@ -29,3 +29,5 @@ from dbt.adapters.alluvium.verbs.branching import _schema
 def test_schemas(schema: str, own: str | None, on_branch: str | None) -> None:
     node = SimpleNamespace(schema=schema, config={"schema": own})
     assert _schema(Branch("fix", "analytics"), node) == on_branch
+    # And back.
+    assert Branch("fix", "analytics").beside(on_branch or schema) == schema

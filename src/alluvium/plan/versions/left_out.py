@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from alluvium.marks import SKIPPED
 
@@ -28,6 +28,32 @@ def left_out(numbers: Mapping[str, int], model: str) -> set[Events]:
         if app.startswith(prefix) and number == 1
     ]
     return {(int(batch), file if slash else None) for batch, slash, file in named}
+
+
+def changes(so_far: Set[Events], events: Iterable[Events], skip: bool) -> list[Events]:
+    """The events that stay out from now on, or no longer; nothing of those of which it is so.
+
+    A batch that comes in does so with each of its files.
+
+    Args:
+        so_far: those that are left out.
+        skip: whether these are to stay out.
+
+    Raises:
+        ValueError: a file is to come in, and all of its batch stays out.
+    """
+    asked = list(events)
+    if skip:
+        return [one for one in asked if not {one, (one[0], None)} & so_far]
+    for batch, file in asked:
+        if file is not None and (batch, None) in so_far:
+            raise ValueError(
+                f"batch {batch} is left out as a whole, {file} with it; accepted: `skip: false`"
+                " without `files`, then `skip: true` with the files that stay out"
+            )
+    whole = {batch for batch, file in asked if file is None}
+    of_files = [one for one in files(so_far) if one[0] in whole]
+    return [one for one in dict.fromkeys([*asked, *of_files]) if one in so_far]
 
 
 def batches(events: Iterable[Events]) -> list[int]:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from dbt.adapters.base import available
 from dbt_common.exceptions import DbtRuntimeError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.delta.log import log
 from alluvium.ingest.events import PLACE
 from alluvium.merge import progress
 from alluvium.names import among, literal
-from alluvium.plan import published_models
-from alluvium.plan.graph import keeps_tombstones, parents_of, streams_above
+from alluvium.plan import event_readers, published_models
+from alluvium.plan.graph import ancestors, keeps_tombstones, name_of, streams_above
 from alluvium.plan.versions import undo
 from alluvium.plan.versions.left_out import Events
-from alluvium.versions import restore
+from alluvium.versions import branches, restore
 from alluvium.versions.restore import Reader, Restored, Subject
 from alluvium.wording import counted
 from dbt.adapters.alluvium.verbs.progressing import Progressing
@@ -66,13 +68,14 @@ class Restoring(Publishing, Progressing):
             former = self.inherited(subject.table, state, subject.model).former
             if former is not None and not dry_run:
                 self._take_over(session, subject.table, former, subject.model)
-            events = self._events_of(session, node, files, batch, before_batch)
+            events = self._events_of(session, node, files, batch, before_batch, bool(skip))
             if batch is not None:
                 marks = restore.mark(session, subject, batch, bool(skip), events)
                 changed = marks.done(dry_run=dry_run)
+                # A batch that comes in takes files with it that stayed out.
+                told = events or changed or [(batch, None)]
                 lines = [
-                    _marked(node.name, one, bool(skip), one in changed, dry_run)
-                    for one in events or [(batch, None)]
+                    _marked(node.name, one, bool(skip), one in changed, dry_run) for one in told
                 ]
                 merged = progress.read(session, subject.table, subject.model)
                 if changed and not skip and merged is not None and merged >= batch:
@@ -102,44 +105,85 @@ class Restoring(Publishing, Progressing):
         files: Sequence[str],
         batch: int | None,
         before_batch: int | None,
+        skip: bool,
     ) -> list[Events]:
-        """The events of these `_source_partition`s in a batch, or in one and all later ones."""
+        """The events of these `_source_partition`s in a batch, or in one and all later ones.
+
+        skip: whether they are to be left out, of what has to tell their place then.
+        """
         if not files:
             return []
         condition = f"`_batch_id` {f'= {batch}' if batch is not None else f'>= {before_batch}'}"
         streams = streams_above(node, self.node_of)
-        for one in [*streams, *filter(None, map(self.node_of, parents_of(node)))]:
-            columns = self._columns_of(session, one)
-            if among("_batch_id", columns) and not among(PLACE[0], columns):
+        macros = getattr(self._macro_resolver, "macros", {})
+        readable = event_readers.read_for(node, self.nodes, macros) if skip else []
+        for one in [*streams, *readable]:
+            if without := self._without_place(session, one):
                 raise DbtRuntimeError(
                     f"alluvium.restore: files: {one.name} has no column {PLACE[0]}, by which"
                     f" {node.name} would leave out a file's events. Accepted: a query of"
-                    f" {one.name} that selects it; or no `files`, for a whole batch. Nothing was"
-                    " changed"
+                    f" {' and of '.join(without)} that selects it, built; or no `files`, for a"
+                    " whole batch. Nothing was changed"
                 )
         names = ", ".join(literal(file) for file in files)
+        tables = {one.name: self._read_here(session, one) for one in streams}
         found = {
             (row["_batch_id"], row["_source_partition"])
-            for table in map(self.table_of, streams)
+            for table in filter(None, tables.values())
             for row in session.sql(
                 f"select distinct `_batch_id`, `_source_partition` from {table}"
                 f" where {condition} and `_source_partition` in ({names})"
             ).collect()
         }
         if absent := set(files) - {file for _, file in found}:
+            condition = f"of {', '.join(sorted(absent))} with {condition}"
+            if unread := [name for name, table in tables.items() if table is None]:
+                names = " and ".join(unread)
+                raise DbtRuntimeError(
+                    f"alluvium.restore: files: {names} is not built on this target, so nothing here"
+                    f" tells the events {condition}. Accepted: no `files`, for a whole batch; or"
+                    f" the target that builds {names}. Nothing was changed"
+                )
             raise DbtRuntimeError(
                 f"alluvium.restore: files: no streaming table that {node.name} is made from has"
-                f" events of {', '.join(sorted(absent))} with {condition}. Accepted: names as in"
-                " `_source_partition`. Nothing was changed"
+                f" events {condition}. Accepted: names as in `_source_partition`. Nothing was"
+                " changed"
             )
         return sorted(found)
 
-    def _columns_of(self, session: SparkSession, node: Any) -> list[str]:
-        """Of a table or view; none of what is not built, as an ephemeral model."""
-        table = self.table_of(node)
-        if node.config.materialized == "ephemeral" or not session.catalog.tableExists(table):
+    def _without_place(self, session: SparkSession, node: Any) -> list[str]:
+        """The names of a node and those it is made from whose rows have a batch and no place.
+
+        None where the node's own have one, or nobody knows before a build.
+        """
+        if self._has_place(session, node) is not False:
             return []
-        return session.table(table).columns
+        above = map(self.node_of, sorted(ancestors(node.unique_id, self.node_of)))
+        bare = [one for one in above if one and self._has_place(session, one) is False]
+        return [name_of(one) for one in (node, *bare)]
+
+    def _has_place(self, session: SparkSession, node: Any) -> bool | None:
+        """Whether events of a node tell their place; None where it has none, or nobody knows."""
+        try:
+            rows = event_readers.inlined(node, self.nodes, partial(self._read_here, session))
+            columns = session.sql(f"select * from {rows}").columns
+        except (ValueError, PySparkException):
+            return None
+        return among(PLACE[0], columns) if among("_batch_id", columns) else None
+
+    def _read_here(self, session: SparkSession, node: Any) -> str | None:
+        """The table or view that builds on this target read of a node, as SQL names it.
+
+        On a branch that is the table it was made beside, where the branch has none of its own.
+        """
+        if node.config.materialized == "ephemeral":
+            return None
+        tables = [self.table_of(node)]
+        branch = branches.branch_of(session, str(self.config.credentials.schema))
+        if branch is not None:
+            schema = branch.beside(str(node.schema))
+            tables.append(self.Relation.create(schema=schema, identifier=node.alias).render())
+        return next(filter(session.catalog.tableExists, tables), None)
 
 
 def _lines(name: str, done: Restored, skip: bool, dry_run: bool) -> list[str]:
