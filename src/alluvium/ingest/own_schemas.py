@@ -239,6 +239,8 @@ def _is_kept(have: DataType, want: DataType) -> bool:
 def _mistakes(
     own: Own, wanted: Mapping[str, tuple[str, DataType | None]], fold: Callable[[str], str]
 ) -> Iterator[str]:
+    if own.schema is not None and not (own.schema.names or own.unread):
+        yield f"path: {own.name} has no columns; accepted: files with one at least"
     columns = [one for one in (own.schema or StructType()).fields if fold(one.name) in wanted]
     for name, other in _alike(StructType(columns), fold):
         yield (

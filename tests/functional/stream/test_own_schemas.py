@@ -92,6 +92,7 @@ def test_each_file_has_its_own_types(parts: Bronze) -> None:
     noon = pa.array([dt.time(12)], pa.time64("us"))
     land(parts, "6.parquet", pa.table({"at": noon}))
     land(parts, "7.parquet", pa.table({"at": pa.StructArray.from_arrays([noon], ["noon"])}))
+    land(parts, "8.parquet", pa.table({"id": [1]}).select([]))
     with pytest.raises(stream.SpecError) as caught:
         values(parts)
     wrong = "\n".join(caught.value.mistakes)
@@ -99,6 +100,7 @@ def test_each_file_has_its_own_types(parts: Bronze) -> None:
     assert "5.parquet has the column id of type FIXED_LEN_BYTE_ARRAY (UUID), which Spark" in wrong
     assert "6.parquet has the column at of type INT64 (TIME(MICROS,false)), which Spark" in wrong
     assert "7.parquet has the column at of type group with times in nanoseconds or times" in wrong
+    assert "8.parquet has no columns" in wrong
     del parts.block["schema"]
     with pytest.raises(stream.SpecError, match=r"6\.parquet has the column at .*does not read"):
         values(parts)
