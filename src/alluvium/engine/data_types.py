@@ -20,13 +20,15 @@ def nullable_ddl(session: SparkSession, kind: DataType) -> str:
 
 def holds(kind: DataType, *wanted: type[DataType]) -> bool:
     """Whether a type is of one of these kinds, or has one of them inside."""
+    if isinstance(kind, wanted):
+        return True
     if isinstance(kind, StructType):
         return any(holds(field.dataType, *wanted) for field in kind)
     if isinstance(kind, ArrayType):
         return holds(kind.elementType, *wanted)
     if isinstance(kind, MapType):
         return holds(kind.keyType, *wanted) or holds(kind.valueType, *wanted)
-    return isinstance(kind, wanted)
+    return False
 
 
 def is_hollow(kind: DataType) -> bool:
