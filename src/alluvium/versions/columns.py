@@ -94,13 +94,9 @@ class Columns:
     def comparable(self, name: str, is_after: bool, within: str | None = None) -> Column:
         """`values`, of which two are equal only where they are the same."""
         kind, values = self._kinds[name], self.values(name, is_after, within)
-        if within is not None and isinstance(kind, MapType):
-            # `<=>` takes no maps, whose entries have no order.
-            entries = F.transform(F.map_entries(values), lambda one: F.to_json(one, IN_FULL))
-            return F.array_sort(entries)
-        if holds(kind, VariantType, *((MapType,) if within is not None else ())):
+        if holds(kind, VariantType):
             return F.to_json(F.struct(values), IN_FULL)
-        return values
+        return _in_order(values, kind)
 
     def _paired(self, before: StructType, after: StructType) -> list[Pair]:
         pairs = _pairs(before, after)
@@ -158,6 +154,23 @@ def _wider(old: DataType, new: DataType) -> DataType:
     if {type(kind) for kind in both} == {DateType, TimestampNTZType}:
         return TimestampNTZType()
     return StringType()
+
+
+def _in_order(value: Column, kind: DataType) -> Column:
+    """A value with sorted entries in the place of maps, which Spark does not compare."""
+    if not holds(kind, MapType):
+        return value
+    if isinstance(kind, StructType):
+        fields = [_in_order(value[one.name], one.dataType).alias(one.name) for one in kind]
+        return F.when(value.isNotNull(), F.struct(*fields))
+    if isinstance(kind, ArrayType):
+        element = kind.elementType
+        return F.transform(value, lambda one: _in_order(one, element))
+    assert isinstance(kind, MapType)
+    inside = kind.valueType
+    return F.array_sort(
+        F.map_entries(F.transform_values(value, lambda _, one: _in_order(one, inside)))
+    )
 
 
 def _aligned(value: Column, kind: DataType, wanted: DataType, after: DataType) -> Column:
