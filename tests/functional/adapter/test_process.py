@@ -117,7 +117,7 @@ class TestProcess:
             folders = ("--state", "target", "--target-path", "target2", "--log-path", "logs2")
             second = start(folder, "clone", "--select", "one", *folders)
             out, _ = second.communicate(timeout=300)
-            assert second.returncode != 0
+            assert second.returncode == 2
             assert f"is in use by process {first.pid}" in out
             assert "One process at a time can open it" in out
             assert "Traceback" not in out

@@ -18,8 +18,11 @@ from dbt.adapters.contracts.connection import (
 )
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import SparkConnectionManager
+from dbt.cli.exceptions import ExceptionExit
+from dbt.events.types import MainEncounteredError
 from dbt.flags import get_flags
 from dbt_common.clients.agate_helper import empty_table
+from dbt_common.events.functions import fire_event
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from alluvium.engine import EngineError, pools, rounds
@@ -63,6 +66,14 @@ def _say_start() -> None:
     told.say("starting Spark")
 
 
+def _of_command(command: str, error: DbtDatabaseError) -> Exception:
+    """What ends a command before it runs. Of `clone` alone dbt reports errors of its task only."""
+    if command != "clone":
+        return error
+    fire_event(MainEncounteredError(exc=str(error)))
+    return ExceptionExit(error)
+
+
 class AlluviumConnectionManager(SparkConnectionManager):
     TYPE = "alluvium"
 
@@ -82,7 +93,7 @@ class AlluviumConnectionManager(SparkConnectionManager):
             try:
                 _hold(self.settings(creds))
             except (EngineError, OSError) as error:
-                raise DbtDatabaseError(str(error)) from error
+                raise _of_command(command, DbtDatabaseError(str(error))) from error
         if command in _READS or command in _WRITES:
             # dbt parses the project next, for seconds: Spark starts meanwhile.
             engine.start_in_background(self.settings(creds), told.say, writes=command in _WRITES)
