@@ -23,21 +23,20 @@ def mistake(path: str, folder: str, encoding: str) -> str | None:
         folder: That of a glob before its wildcards, else the path.
         encoding: Of names, as Java reads them.
     """
-    for inside, folders, names in _walk(folder):
-        for name in [*folders, *names]:
-            if not _readable(os.fsencode(name), encoding) and _is_read(inside, name, path, folder):
+    for inside, found in _walk(folder):
+        for one in found:
+            name = os.fsencode(one.name)
+            if not _readable(name, encoding) and _is_read(one, path, folder):
                 where = os.fsencode(inside).decode("utf-8", "replace")
                 return (
-                    f"{where} has a file or folder named {os.fsencode(name)!r}, which Java cannot "
-                    f"read as {encoding}: rename it, or run with LC_ALL=C.UTF-8"
+                    f"{where} has a file or folder named {name!r}, which Java cannot read as"
+                    f" {encoding}: rename it, or run with LC_ALL=C.UTF-8"
                 )
-        for name in folders:
-            link = Path(inside, name)
-            is_loop = link.is_symlink() and _leads_back(link, Path(folder))
-            if is_loop and _is_read(inside, name, path, folder):
+        for one in found:
+            if _leads_back(one, folder) and _is_read(one, path, folder):
                 return (
-                    f"{inside} has a link named {name!r} to a folder that it lies in, so its files"
-                    " would be read many times: remove the link"
+                    f"{inside} has a link named {one.name!r} to a folder that it lies in, so its"
+                    " files would be read many times: remove the link"
                 )
     return None
 
@@ -56,17 +55,14 @@ def read_places(path: str) -> Iterator[str]:
         return
     pattern = place.path
     folder = pattern if os.path.lexists(pattern) else before_wildcards(pattern)
-    for inside, folders, names in _walk(folder):
-        for name in [*folders, *names]:
-            link = Path(inside, name)
-            if not link.is_symlink() or not _is_read(inside, name, pattern, folder):
-                continue
-            if name in folders and _leads_back(link, Path(folder)):
-                folders.remove(name)
-                continue
-            # What a glob says of the names there; alternatives may have parts of their own.
-            rest = [] if "{" in pattern else pattern.split("/")[len(link.parts) :]
-            yield "/".join([os.path.realpath(link), *rest])
+    for _, found in _walk(folder):
+        for one in found:
+            is_way = one.is_symlink() and not _leads_back(one, folder)
+            if is_way and _is_read(one, pattern, folder):
+                # What a glob says of the names there; alternatives may have parts of their own.
+                depth = len(Path(one.path).parts)
+                rest = [] if "{" in pattern else pattern.split("/")[depth:]
+                yield "/".join([os.path.realpath(one.path), *rest])
 
 
 def each_once(
@@ -110,16 +106,29 @@ def each_once(
     return kept, linked
 
 
-def _walk(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Each folder with its folders and files, links followed; without what Spark passes over."""
-    for inside, folders, names in os.walk(folder, followlinks=True):
-        folders[:] = [name for name in folders if not _hidden(name)]
-        yield inside, folders, [name for name in names if not _hidden(name)]
+def _walk(folder: str, root: str = "") -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    """Each folder with what lies in it, links followed; without what Spark passes over."""
+    try:
+        with os.scandir(folder) as entries:
+            found = [one for one in entries if not _hidden(one.name)]
+    except OSError:  # not there, or closed
+        return
+    yield folder, found
+    for one in found:
+        if _is_folder(one) and not _leads_back(one, root or folder):
+            yield from _walk(one.path, root or folder)
 
 
-def _is_read(inside: str, name: str, path: str, folder: str) -> bool:
+def _is_folder(one: os.DirEntry[str]) -> bool:
+    try:
+        return one.is_dir()
+    except OSError:  # links in a circle
+        return False
+
+
+def _is_read(one: os.DirEntry[str], path: str, folder: str) -> bool:
     # Beside what a glob finds there may be anything.
-    return folder == path or may_be_listed(str(Path(inside, name)), path)
+    return folder == path or may_be_listed(one.path, path)
 
 
 def _hidden(name: str) -> bool:
@@ -135,7 +144,9 @@ def _readable(name: bytes, encoding: str) -> bool:
     return True
 
 
-def _leads_back(link: Path, root: Path) -> bool:
-    """Whether a link below `root` leads to a folder that one on the way to it is, or lies in."""
-    above = [folder for folder in link.parents if folder.is_relative_to(root)]
-    return any(folder.resolve().is_relative_to(link.resolve()) for folder in above)
+def _leads_back(one: os.DirEntry[str], root: str) -> bool:
+    """Whether it is a link to a folder that one on the way to it from `root` is, or lies in."""
+    if not one.is_symlink() or not _is_folder(one):
+        return False
+    above = [folder for folder in Path(one.path).parents if folder.is_relative_to(root)]
+    return any(folder.resolve().is_relative_to(Path(one.path).resolve()) for folder in above)
