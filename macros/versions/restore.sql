@@ -2,8 +2,8 @@
 
     Undoes a bad batch and what came after it. Rows, columns and progress of the model's table go back in one commit.
     Readers of a published model see it at once. The next build reads the events again, but for those of the batch where
-    `skip` is true, or of its `files` alone. `version: 41`
-    goes back to a version. `batch: 17` with `skip` undoes nothing, and only says whether its events are left out. -#}
+    `skip` is true, or of its `files` alone. `version: 41` goes back to a version. `batch: 17` with `skip` undoes
+    nothing, and only says whether its events are left out. -#}
 {% macro restore(model=none, version=none, before_batch=none, batch=none, including=[], skip=none, files=none, dry_run=false) %}
   {%- set given = {'model': model, 'version': version, 'before_batch': before_batch, 'batch': batch, 'including': including, 'skip': skip,
                    'files': files, 'dry_run': dry_run} -%}

@@ -23,7 +23,6 @@ from alluvium.ingest.landing import Landed, may_be_listed, replaced, triggers, u
 from alluvium.ingest.ledger import Ledger
 from alluvium.ingest.local_folder import each_once, read_places
 from alluvium.ingest.naming import (
-    SAME,
     base_of,
     began_at,
     naming,
@@ -85,7 +84,7 @@ class Intake:
         self._ledger = self._open()
         if self._exists:
             self._name_files()
-        if self._ledger.is_new:
+        elif self._ledger.is_new:
             self._ledger.save(self._files)
         self.unread = unread(self._landed, self._ledger.read)
         # Names of files that no writer of their format ends so: of lines a file may have none.
@@ -220,10 +219,9 @@ class Intake:
             base = here if Place.of(base) == Place.of(here) else self._base_of(base, here)
         self._source.naming = naming(base, here)
         self._landed = self._named(self._landed)
-        if (at := Place.of(base)).system == LOCAL:
+        if system == (at := Place.of(base)).system == LOCAL:
             known = dict.fromkeys(ledger.held | ledger.read.keys(), -1) | times
-            passes_links = self._source.naming != SAME
-            self._landed, self._linked = each_once(self._landed, known, at.path, passes_links)
+            self._landed, self._linked = each_once(self._landed, known, at.path)
         self._stop_at_copies(here)
         ledger.begin_at(self._files, base, root)
 
@@ -235,8 +233,8 @@ class Intake:
                 [
                     f"path: {here} has a file {name} of the name and time of {was}, whose events "
                     f"{self._table} holds, and its checkpoint is new: it cannot tell whether they "
-                    "are one file. Accepted: the path of before; for new events, files of another "
-                    "time, as by `touch`"
+                    "are one file. Accepted: the path, or the file's name, of before; for new "
+                    "events, files of another time, as by `touch`"
                 ],
             )
 

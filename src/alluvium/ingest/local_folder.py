@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -23,7 +24,7 @@ def mistake(path: str, folder: str, encoding: str) -> str | None:
         folder: That of a glob before its wildcards, else the path.
         encoding: Of names, as Java reads them.
     """
-    for inside, found in _walk(folder):
+    for inside, found in _walk(path, folder):
         for one in found:
             name = os.fsencode(one.name)
             if not _readable(name, encoding) and _is_read(one, path, folder):
@@ -55,7 +56,7 @@ def read_places(path: str) -> Iterator[str]:
         return
     pattern = place.path
     folder = pattern if os.path.lexists(pattern) else before_wildcards(pattern)
-    for _, found in _walk(folder):
+    for _, found in _walk(pattern, folder):
         for one in found:
             is_way = one.is_symlink() and not _leads_back(one, folder)
             if is_way and _is_read(one, pattern, folder):
@@ -66,7 +67,7 @@ def read_places(path: str) -> Iterator[str]:
 
 
 def each_once(
-    landed: Iterable[Landed], known: Mapping[str, int], base: str, passes_links: bool
+    landed: Iterable[Landed], known: Mapping[str, int], base: str
 ) -> tuple[list[Landed], set[str]]:
     """The files, each once though links give it more names than one; and names that links gave.
 
@@ -74,40 +75,55 @@ def each_once(
         landed: By their names below the base.
         known: When each file that was read was written, in ms since 1970; -1 for unknown.
         base: The folder where names begin.
-        passes_links: Whether the path may lead past links that lay on the way to what was read.
     """
     files = list(landed)
-    real_folder = cache(os.path.realpath)
+
+    @cache
+    def way(folder: str) -> str:
+        return os.path.relpath(os.path.realpath(folder), base)
 
     def own_name(path: str) -> str:
-        at = f"{real_folder(folder_of(path))}/{name_of(path)}"
-        return os.path.relpath(os.path.realpath(at) if Path(at).is_symlink() else at, base)
+        if _is_link(path):
+            return os.path.relpath(os.path.realpath(path), base)
+        return posixpath.normpath(f"{way(folder_of(path))}/{name_of(path)}")
 
     def was_read(name: str | None, file: Landed) -> bool:
         """Not where a link led elsewhere then: it has another time."""
         return name is not None and known.get(name) in (-1, file.time)
 
-    known_at = {own_name(f"{base}/{name}"): name for name in known if passes_links}
-    names = known.keys() | {file.name for file in files}
+    here = {file.name for file in files}
+    names = known.keys() | here
+    # The path may lead past links that lay on the way to what was read.
+    known_at = {}
+    if not here <= known.keys():
+        known_at = {own_name(f"{base}/{name}"): name for name in known.keys() - here}
     linked: set[str] = set()
     taken: set[str] = set()
+    read: set[str] = set()
     kept = []
     # What was read goes first, under whatever name.
     for file in sorted(files, key=lambda file: file.name not in known):
         own = own_name(Place.of(file.path).path)
-        is_named_elsewhere = own in taken or was_read(known_at.get(own), file)
-        is_copy = is_named_elsewhere or (own != file.name and own in names)
-        if file.name in known or not is_copy:
+        is_link = own != file.name
+        is_copy = own in read or was_read(known_at.get(own), file)
+        if file.name in known or not (is_copy or (is_link and (own in names or own in taken))):
             kept.append(file)
-            if file.name not in known or was_read(file.name, file):
-                taken.add(own)
-        if own != file.name:
+            taken.add(own)
+            if was_read(file.name, file):
+                read.add(own)
+        if is_link:
             linked.add(file.name)
     return kept, linked
 
 
-def _walk(folder: str, root: str = "") -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
-    """Each folder with what lies in it, links followed; without what Spark passes over."""
+def _walk(
+    path: str, root: str, folder: str | None = None
+) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
+    """Each folder that a path reads with what lies in it; without what Spark passes over.
+
+    Links are followed, but for one to a folder that it lies in.
+    """
+    folder = root if folder is None else folder
     try:
         with os.scandir(folder) as entries:
             found = [one for one in entries if not _hidden(one.name)]
@@ -115,14 +131,21 @@ def _walk(folder: str, root: str = "") -> Iterator[tuple[str, list[os.DirEntry[s
         return
     yield folder, found
     for one in found:
-        if _is_folder(one) and not _leads_back(one, root or folder):
-            yield from _walk(one.path, root or folder)
+        if _is_folder(one) and _is_read(one, path, root) and not _leads_back(one, root):
+            yield from _walk(path, root, one.path)
 
 
 def _is_folder(one: os.DirEntry[str]) -> bool:
     try:
         return one.is_dir()
     except OSError:  # links in a circle
+        return False
+
+
+def _is_link(path: str) -> bool:
+    try:
+        return Path(path).is_symlink()
+    except OSError:  # in a folder that is closed
         return False
 
 

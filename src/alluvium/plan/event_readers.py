@@ -14,9 +14,10 @@ _CALL = r"\bnew_events\s*\("
 # One whose texts say what is read, and for which model.
 _PLAIN = re.compile(
     _CALL + r"\s*(?:events\s*=\s*)?ref\((?P<ref>[^()]*)\)"
-    r"""\s*,\s*(?:merged\s*=\s*)?(?:'(?P<one>[^']*)'|"(?P<other>[^"]*)")"""
+    r"""\s*,\s*(?:merged\s*=\s*)?(?:'(?P<one>[^']*)'|"(?P<other>[^"]*)")\s*[,)]"""
 )
 _ASIDE = re.compile(NO_SQL, re.DOTALL)
+_COMMENT = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 _REF = re.compile(REF)
 
 
@@ -71,7 +72,7 @@ def _asks(node: Any, macros: Mapping[str, Any]) -> bool:
 
 
 def _read_by(node: Any, merged: Any, nodes: Mapping[str, Any]) -> list[Any]:
-    text = _ASIDE.sub(" ", node.raw_code)
+    text = _COMMENT.sub(" ", _ASIDE.sub(" ", node.raw_code))
     calls = list(_PLAIN.finditer(text))
     reads = [meant(call["ref"], node, nodes) for call in calls]
     if not calls or len(calls) < len(re.findall(_CALL, text)) or not all(reads):

@@ -92,6 +92,7 @@ def restore(
     including: Sequence[str] = (),
     skip: bool | None = None,
     files: Sequence[Events] = (),
+    numbers: Mapping[str, int] | None = None,
 ) -> Planned[Restored]:
     """Make a table what it was at a version, and let readers see it.
 
@@ -105,6 +106,7 @@ def restore(
         including: kinds of commits to undo that no build brings back, of `undo.NAMED`.
         skip: whether events of that batch are left out for good; None leaves that as it is.
         files: instead of all of that batch, the events that are left out.
+        numbers: of the table's `txn` actions, where a model is to take over another's.
 
     Raises:
         ValueError: it cannot be done, or undoes what `including` does not name. Nothing was
@@ -114,7 +116,7 @@ def restore(
     # What is listed and what is undone are of this one look.
     table_log = TableLog(session, subject.table)
     events = files or ([] if before_batch is None else [(before_batch, None)])
-    skips = _changes(session, subject, events, skip)
+    skips = _changes(session, subject, events, skip, numbers)
     marked = _marks(subject, skips, skip)
     then, done = (
         _version_before(subject, table_log, before_batch)
@@ -202,14 +204,17 @@ def mark(
     batch: int,
     skip: bool,
     files: Sequence[Events] = (),
+    numbers: Mapping[str, int] | None = None,
 ) -> Planned[list[Events]]:
     """Leave a batch out for good, or no longer; no row changes.
 
-    files: instead of all of the batch, the events that are left out.
+    Args:
+        files: instead of all of the batch, the events that are left out.
+        numbers: as of `restore`.
 
     Gives the events of which that was not so before.
     """
-    changed = _changes(session, subject, files or [(batch, None)], skip)
+    changed = _changes(session, subject, files or [(batch, None)], skip, numbers)
 
     def apply() -> list[Events]:
         if changed:
@@ -221,11 +226,16 @@ def mark(
 
 
 def _changes(
-    session: SparkSession, subject: Subject, events: Sequence[Events], skip: bool | None
+    session: SparkSession,
+    subject: Subject,
+    events: Sequence[Events],
+    skip: bool | None,
+    numbers: Mapping[str, int] | None,
 ) -> list[Events]:
     if not events or skip is None:
         return []
-    _, numbers = log.state(session, subject.table)
+    if numbers is None:
+        _, numbers = log.state(session, subject.table)
     return left_out.changes(left_out.left_out(numbers, subject.model), events, skip)
 
 

@@ -57,19 +57,17 @@ A, B = "source.shop.raw.a", "source.shop.raw.b"
         [source("b", "landing/*/*.json", "off"), node("two", B, how="incremental")],
         [source("b", "landing/../landing", None), node("two", B)],
         [source("b", "link", None), node("two", B)],
-        # A folder, and a file, that a link below the first leads to.
-        [source("b", "disk", None), node("two", B)],
+        # Links below its own folder lead to that of the first, and to a file in it.
+        [source("b", "other", None), node("two", B)],
         [source("b", "other/*/*.json", None), node("two", B)],
-        [source("b", "away/1.json", None), node("two", B)],
+        [source("b", "away", None), node("two", B)],
     ],
 )
 def test_another_reader_is_a_mistake(project: Path, other: list[Any], clean: str) -> None:
     (project / "link").symlink_to("landing")
-    (project / "landing/by").mkdir(parents=True)
-    (project / "landing/orders").symlink_to(project / "disk")
-    (project / "other").mkdir()
-    (project / "other/one").symlink_to(project / "landing/orders")
-    (project / "landing/by/1.json").symlink_to(project / "away/1.json")
+    for name, target in {"other/one": "landing/orders", "away/1.json": "landing/1.json"}.items():
+        (project / name).parent.mkdir()
+        (project / name).symlink_to(project / target)
     [found] = settings.cleaned_twice([source("a", "landing", clean), node("one", A), *other])
     assert found.startswith(
         f"source raw.a: meta.alluvium_stream.options.cleanSource: {clean}: a file is taken away "
@@ -98,9 +96,13 @@ def test_of_two_sources_that_clean_each_is_told() -> None:
         [node("one", A), source("b", "landing", None, pathglobfilter="*.csv"), node("two", B)],
         [node("one", A), source("b", {"env": "NOT_SET_HERE"}, None), node("two", B)],
         [node("one", A), source("b", "landing", "unknown"), node("two", B)],
+        # What a link leads to stays.
+        [node("one", A), source("b", "disk", None), node("two", B)],
     ],
 )
-def test_what_is_accepted(nodes: list[Any]) -> None:
+def test_what_is_accepted(project: Path, nodes: list[Any]) -> None:
+    (project / "landing").mkdir()
+    (project / "landing/orders").symlink_to(project / "disk")
     assert settings.cleaned_twice([source("a", "landing", pathGlobFilter="*.json"), *nodes]) == []
 
 

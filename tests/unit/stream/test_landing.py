@@ -117,10 +117,12 @@ def test_a_file_that_links_give_more_names_comes_once(tmp_path: Path) -> None:
     own, by_link, again = (files(folder, **times) for folder in ("../disk", "on", "again"))
     # One of another time was not read: the link led elsewhere then.
     known = {"on/read": 1, "on/held": -1, "on/later": 1}
-    kept, linked = each_once(own, known, base, True)
+    kept, linked = each_once(own, known, base)
     assert ([file.name for file in kept], linked) == (["../disk/later", "../disk/new"], set())
-    kept, linked = each_once([*again, *own, *by_link], known, base, False)
+    kept, linked = each_once([*again, *own, *by_link], known, base)
     assert {file.name for file in kept} == known.keys() | {"../disk/later", "../disk/new"}
     assert linked == {file.name for file in (*again, *by_link)}
-    kept, _ = each_once([*by_link, *again], {}, base, False)
-    assert [file.name for file in kept] == [file.name for file in by_link]
+    kept, _ = each_once([*by_link, *again], known, base)
+    assert {file.name for file in kept} == {file.name for file in by_link}
+    kept, _ = each_once(again, known, base)
+    assert {file.name for file in kept} == {"again/later", "again/new"}

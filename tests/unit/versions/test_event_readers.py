@@ -48,6 +48,8 @@ def project(*nodes: Any) -> dict[str, Any]:
         ("{{ alluvium.new_events(ref(var('mid')), 'items') }}", ["bronze", "mid"]),
         ("{{ alluvium.new_events(ref('mid'), model.name) }}", ["bronze", "mid"]),
         ("{% set mid = ref('mid') %}{{ alluvium.new_events(mid, 'items') }}", ["bronze", "mid"]),
+        ("{{ new_events(ref('mid'), 'it' ~ 'ems') }}", ["bronze", "mid"]),
+        ("{{ new_events(ref('mid'), 'items') }} -- new_events(x)", ["mid"]),
         ("{# new_events(mid) #}{{ new_events(ref('mid'), 'items') }}", ["mid"]),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import product, starmap
 from typing import Any
 
 from alluvium import ingest as stream
@@ -137,10 +136,10 @@ def cleaned_twice(nodes: Iterable[Any]) -> list[str]:
         ]
         for one in feeds
     }
-    together = _sharing(feeds)
+    places = {one: list(read_places(str(feed.path))) for one, feed in feeds.items()}
     found = []
     for one in sorted(cleaned):
-        others = [other for other in feeds if (one, other) in together]
+        others = _sharers(feeds, places, one)
         reading = {node.unique_id: node.name for other in others for node in readers[other]}
         is_cleaned = any(n.config.materialized == "streaming_table" for n in readers[one])
         if is_cleaned and len(reading) > 1:
@@ -193,14 +192,18 @@ def _read(node: Any, by_id: dict[str, Any]) -> Iterator[str]:
             yield one
 
 
-def _sharing(feeds: Mapping[str, stream.Feed]) -> set[tuple[str, str]]:
-    """Pairs of sources that may read the same file, one with itself too."""
-    looks = [
-        {one: list(read_places(str(feed.path))) for one, feed in feeds.items()},
-        {one: [feed.options.get("pathGlobFilter", "*")] for one, feed in feeds.items()},
+def _sharers(
+    feeds: Mapping[str, stream.Feed], places: Mapping[str, list[str]], cleaned: str
+) -> list[str]:
+    """The sources that may read what one takes away. That is not what a link leads to.
+
+    places: of each source, its own first.
+    """
+    own = places[cleaned][0]
+    names = {one: feed.options.get("pathGlobFilter", "*") for one, feed in feeds.items()}
+    return [
+        one
+        for one in feeds
+        if may_be_listed(names[cleaned], names[one])
+        and any(may_be_listed(own, place) for place in places[one])
     ]
-    return {
-        (one, other)
-        for one, other in product(feeds, feeds)
-        if all(any(starmap(may_be_listed, product(look[one], look[other]))) for look in looks)
-    }

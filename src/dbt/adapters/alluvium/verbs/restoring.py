@@ -65,12 +65,13 @@ class Restoring(Publishing, Progressing):
         with self._working(f"alluvium.restore: {node.name}") as session:
             self._check_built(subject.table)
             state = log.state(session, subject.table)
-            former = self.inherited(subject.table, state, subject.model).former
+            inherited = self.inherited(subject.table, state, subject.model)
+            former, numbers = inherited.former, inherited.numbers
             if former is not None and not dry_run:
                 self._take_over(session, subject.table, former, subject.model)
             events = self._events_of(session, node, files, batch, before_batch, bool(skip))
             if batch is not None:
-                marks = restore.mark(session, subject, batch, bool(skip), events)
+                marks = restore.mark(session, subject, batch, bool(skip), events, numbers)
                 changed = marks.done(dry_run=dry_run)
                 # A batch that comes in takes files with it that stayed out.
                 told = events or changed or [(batch, None)]
@@ -94,6 +95,7 @@ class Restoring(Publishing, Progressing):
                 including=including,
                 skip=skip,
                 files=events,
+                numbers=numbers,
             )
             done = planned.done(dry_run=dry_run)
         return _lines(node.name, done, bool(skip), dry_run)
@@ -154,7 +156,7 @@ class Restoring(Publishing, Progressing):
     def _without_place(self, session: SparkSession, node: Any) -> list[str]:
         """The names of a node and those it is made from whose rows have a batch and no place.
 
-        None where the node's own have one, or nobody knows before a build.
+        Empty where the node's own have one, or nobody knows before a build.
         """
         if self._has_place(session, node) is not False:
             return []
