@@ -6,7 +6,7 @@
     nothing, and only says whether its events are left out. -#}
 {% macro restore(model=none, version=none, before_batch=none, batch=none, including=[], skip=none, files=none, dry_run=false) %}
   {%- set given = {'model': model, 'version': version, 'before_batch': before_batch, 'batch': batch, 'including': including, 'skip': skip,
-                   'files': files, 'dry_run': dry_run} -%}
+                   'files': files or [], 'dry_run': dry_run} -%}
   {%- set node = alluvium._model_of('restore', given, kwargs, 'keeps the progress of merges in their history alone') -%}
   {%- if not node -%}{{ return('') }}{%- endif -%}
   {%- if [version, before_batch, batch] | reject('none') | list | length != 1 -%}

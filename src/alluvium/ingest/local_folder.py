@@ -61,8 +61,8 @@ def read_places(path: str) -> Iterator[str]:
             is_way = one.is_symlink() and not _leads_back(one, folder)
             if is_way and _is_read(one, pattern, folder):
                 # What a glob says of the names there; alternatives may have parts of their own.
-                depth = len(Path(one.path).parts)
-                rest = [] if "{" in pattern else pattern.split("/")[depth:]
+                depth = len(Place.of(one.path).steps)
+                rest = [] if "{" in pattern else place.steps[depth:]
                 yield "/".join([os.path.realpath(one.path), *rest])
 
 
