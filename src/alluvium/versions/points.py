@@ -137,9 +137,11 @@ def _of_batch(session: SparkSession, table: PointTable, table_log: TableLog, bat
         shown = _of_batch(session, table.candidate, candidate, batch)
         found = _newest(table_log, _shown_of(session, candidate), shown)
         if found.version is None:
+            is_last = shown == candidate.version
+            accepted = "version or timestamp" if is_last else f"a later batch than {batch}"
             raise ValueError(
                 f"{table.model} never showed version {shown:,} of {table.candidate.model}, nor an"
-                f" older one; accepted: a later batch than {batch}"
+                f" older one; accepted: {accepted}"
             )
         return found.version
     feeds = set[str]()
