@@ -20,7 +20,7 @@
   {%- elif files and skip is none -%}
     {%- do exceptions.raise_compiler_error('alluvium.restore: files needs skip; accepted: files with skip') -%}
   {%- endif -%}
-  {%- for line in adapter.restore(node.unique_id, version, before_batch, batch, including, skip, files or [], dry_run) -%}
+  {%- for line in adapter.restore(node.unique_id, version, before_batch, batch, including, skip, given.files, dry_run) -%}
     {%- do alluvium._tell(line, dry_run and loop.first) -%}
   {%- endfor -%}
 {% endmacro %}

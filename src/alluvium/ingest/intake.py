@@ -206,12 +206,11 @@ class Intake:
             folder = folder.parent  # the path is one file
         here = str(real(folder))
         root = str(real(Place.of(self._files.qualified(self._place.root))))
-        noted = {name: stamp[1] for name, stamp in ledger.read.items() if stamp}
-        times = self._times | noted
         if not ledger.read and not ledger.held:
             base = here
         elif ledger.base is None or ledger.root is None:
             # By the place itself, or by the links that the path names.
+            times = self._known()
             ways = {way: began_at(way, self._landed, times) for way in (here, str(folder))}
             base = next((str(real(Place.of(at))) for way, at in ways.items() if at != way), here)
         else:
@@ -220,14 +219,21 @@ class Intake:
         self._source.naming = naming(base, here)
         self._landed = self._named(self._landed)
         if system == (at := Place.of(base)).system == LOCAL:
-            known = dict.fromkeys(ledger.held | ledger.read.keys(), -1) | times
-            self._landed, self._linked = each_once(self._landed, known, at.path)
+            self._landed, self._linked = each_once(self._landed, self._known(), at.path)
         self._stop_at_copies(here)
         ledger.begin_at(self._files, base, root)
 
+    def _known(self) -> dict[str, int]:
+        """When each file that was read was written, in ms since 1970; -1 for unknown."""
+        ledger = self._ledger
+        read = {name: -1 if stamp is None else stamp[1] for name, stamp in ledger.read.items()}
+        return dict.fromkeys(ledger.held, -1) | self._times | read
+
     def _stop_at_copies(self, here: str) -> None:
         """Raise for a file that the table may hold by another name, where the ledger is new."""
-        for name, was in other_names(self._landed, self._times):
+        found = next(other_names(self._landed, self._times), None)
+        if found is not None:
+            name, was = found
             raise SpecError(
                 self._source.feed.spec.source,
                 [

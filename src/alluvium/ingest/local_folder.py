@@ -171,5 +171,7 @@ def _leads_back(one: os.DirEntry[str], root: str) -> bool:
     """Whether it is a link to a folder that one on the way to it from `root` is, or lies in."""
     if not one.is_symlink() or not _is_folder(one):
         return False
-    above = [folder for folder in Path(one.path).parents if folder.is_relative_to(root)]
-    return any(folder.resolve().is_relative_to(Path(one.path).resolve()) for folder in above)
+    link = Path(one.path)
+    to = link.resolve()
+    above = [folder for folder in link.parents if folder.is_relative_to(root)]
+    return any(folder.resolve().is_relative_to(to) for folder in above)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from alluvium.plan.graph import ancestors, name_of, parents_of
-from alluvium.plan.published_models import NO_SQL, REF, meant
+from alluvium.plan.published_models import ASIDE, NO_SQL, REF, meant
 
 _MACRO = "macro.alluvium.new_events"
 _CALL = r"\bnew_events\s*\("
@@ -16,8 +16,7 @@ _PLAIN = re.compile(
     _CALL + r"\s*(?:events\s*=\s*)?ref\((?P<ref>[^()]*)\)"
     r"""\s*,\s*(?:merged\s*=\s*)?(?:'(?P<one>[^']*)'|"(?P<other>[^"]*)")\s*[,)]"""
 )
-_ASIDE = re.compile(NO_SQL, re.DOTALL)
-_COMMENT = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
+_NO_SQL = re.compile(NO_SQL, re.DOTALL)
 _REF = re.compile(REF)
 
 
@@ -52,7 +51,7 @@ def inlined(node: Any, nodes: Mapping[str, Any], table_of: Callable[[Any], str |
         parents = meant(call["ref"], node, nodes)
         return inlined(parents[0], nodes, table_of) if len(parents) == 1 else call[0]
 
-    text = _REF.sub(of_ref, _ASIDE.sub(" ", node.raw_code))
+    text = _REF.sub(of_ref, _NO_SQL.sub(" ", node.raw_code))
     if re.search(r"\{[{%#]", text):
         raise ValueError(f"{name_of(node)} is not rendered")
     return f"(\n{text}\n)"
@@ -72,7 +71,7 @@ def _asks(node: Any, macros: Mapping[str, Any]) -> bool:
 
 
 def _read_by(node: Any, merged: Any, nodes: Mapping[str, Any]) -> list[Any]:
-    text = _COMMENT.sub(" ", _ASIDE.sub(" ", node.raw_code))
+    text = ASIDE.sub(" ", node.raw_code)
     calls = list(_PLAIN.finditer(text))
     reads = [meant(call["ref"], node, nodes) for call in calls]
     if not calls or len(calls) < len(re.findall(_CALL, text)) or not all(reads):

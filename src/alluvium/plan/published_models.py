@@ -14,8 +14,8 @@ META = "alluvium_publish"
 # What Jinja makes no SQL of: comments and settings.
 NO_SQL = r"""\{#.*?#\}|\{\{-?\s*config\((?:'[^']*'|"[^"]*"|[^'"])*?\)\s*-?\}\}"""
 REF = r"\{\{-?\s*ref\((?P<ref>[^()]*)\)\s*-?\}\}"
-# What a published model may be besides its one `select *`: what says nothing of rows.
-_ASIDE = re.compile(rf"{NO_SQL}|/\*.*?\*/|--[^\n]*", re.DOTALL)
+# What says nothing of rows: a published model may be that besides its one `select *`.
+ASIDE = re.compile(rf"{NO_SQL}|/\*.*?\*/|--[^\n]*", re.DOTALL)
 _SELECT = re.compile(rf"\s*select\s+\*\s+from\s+{REF}\s*;?\s*", re.IGNORECASE)
 # What keeps rows in a table of Delta's.
 _TABLES = ("incremental", "table", "snapshot")
@@ -36,7 +36,7 @@ def candidate_of(node: Any, nodes: Mapping[str, Any]) -> Any:
         ValueError: it is anything but `select *` from one `ref`; or from what is not a table.
     """
     wanted = "`select * from {{ ref('…') }}`, a table of the project"
-    found = _SELECT.fullmatch(_ASIDE.sub(" ", node.raw_code))
+    found = _SELECT.fullmatch(ASIDE.sub(" ", node.raw_code))
     if found is None:
         raise ValueError(
             f"{name_of(node)}: a published model shows one whole table; accepted: {wanted}."

@@ -178,7 +178,7 @@ def _take_back(
         moved: what the publish did.
     """
     before, back = publisher.head, None
-    if before is not None and publisher.is_of_source(before):
+    if before is not None and publisher.source.has(before):
         # Readers saw it: it stays unless it is known to be undone.
         back = None if publisher.undid(before.version) else before.version
     last = at(back)

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from alluvium.delta.log.commit_files import TableLog
+from alluvium.delta.log.log import TableVersion
 from alluvium.delta.refs import refs
 from alluvium.delta.refs.dependents import relation
 from alluvium.engine import causes
@@ -182,25 +183,16 @@ def _shown_of(session: SparkSession, candidate: TableLog) -> Callable[[Commit], 
     later than all: nobody can compare it.
     """
     base = refs.base_of(session, candidate.name)
-
-    @cache
-    def is_own(table_id: str, version: int) -> bool:
-        """A table that is replaced goes on in its log, under another id."""
-        if table_id == candidate.snapshot.table_id:
-            return True
-        try:
-            return candidate.at(version).table_id == table_id
-        except (ValueError, Py4JJavaError, PySparkException):  # the log has that version no more
-            return False
+    has = cache(candidate.snapshot.has)
 
     def shown(commit: Commit) -> int | None:
-        head = head_of(commit.transactions)
-        if head is None:
+        found = head_of(commit.transactions)
+        if found is None:
             return None
-        table_id, version = head
-        if base is not None and table_id == base.table_id:
-            return 0 if version <= base.version else sys.maxsize
-        return version if is_own(table_id, version) else sys.maxsize
+        head = TableVersion(*found)
+        if base is not None and head.table_id == base.table_id:
+            return 0 if head.version <= base.version else sys.maxsize
+        return head.version if has(head) else sys.maxsize
 
     return shown
 

@@ -278,7 +278,7 @@ def test_in_windows(project: Project) -> None:
         assert "is filtered by event time (--sample, or a microbatch model)" in said
     # Without a filter: a version that ends before the progress is none to go on from.
     said = refused(project, "run", "-s", "at_batch")
-    assert "has merged event batches" in said
+    assert "items_wap has merged event batches of another table up to" in said
     assert "version as of 1 has batches below" in said
     assert "they would be passed over" in said
     project.remove(*TIMED)

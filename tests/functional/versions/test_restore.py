@@ -316,7 +316,7 @@ class Files(Restoring):
 
     def __init__(self, schema: str, *nodes: Any) -> None:
         found = {one.unique_id: one for one in nodes}
-        self._macro_resolver = SimpleNamespace(nodes=found)  # type: ignore[assignment]
+        self.set_macro_resolver(SimpleNamespace(nodes=found))
         self.config = SimpleNamespace(credentials=SimpleNamespace(schema=schema))
 
     def table_of(self, node: Any) -> str:

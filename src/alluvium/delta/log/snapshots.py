@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
@@ -39,6 +41,15 @@ class TableSnapshot:
             return self
         found = log.snapshot_at(self.session, self.delta.deltaLog(), version)
         return replace(self, delta=found)
+
+    def has(self, one: TableVersion) -> bool:
+        """Whether its log has a version: a table may have another id since it was replaced."""
+        if one.table_id == self.table_id:
+            return True
+        try:
+            return self.at(one.version).table_id == one.table_id
+        except (Py4JJavaError, PySparkException):  # the log has that version no more
+            return False
 
     def newest(self) -> Self:
         """The newest version by now, which may be a later one."""

@@ -98,7 +98,7 @@ class Publisher(PublishedFiles):
             head.version if head else None,
             is_newest,
             is_other=tested not in (None, now.table_id),
-            is_behind=bool(head and head.version > now.version and self.is_of_source(head)),
+            is_behind=bool(head and head.version > now.version and now.has(head)),
             is_held=self.is_held,
             is_foreign=not head and target.files > 0,
             undid=self.undid(now.version),

@@ -9,8 +9,6 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -20,7 +18,6 @@ from alluvium.delta.handles import DeltaFile, DeltaVector
 from alluvium.delta.internals import VECTORS_FEATURE
 from alluvium.delta.log import committing, log
 from alluvium.delta.log.committing import edited, fields
-from alluvium.delta.log.log import TableVersion
 from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.delta.log.states import (
     FEW,
@@ -119,16 +116,6 @@ class PublishedFiles(jvm.SessionCopy):
     def shown(self) -> int:
         """Version of the published table."""
         return int(self._snapshot.version())
-
-    def is_of_source(self, head: TableVersion) -> bool:
-        """Whether a version that is published is one of the source's log: it may have another id
-        since the table was replaced."""
-        if head.table_id == self.source.table_id:
-            return True
-        try:
-            return self.source.at(head.version).table_id == head.table_id
-        except (Py4JJavaError, PySparkException):  # the log has that version no more
-            return False
 
     # What differs ---------------------------------------------------------------------------
 

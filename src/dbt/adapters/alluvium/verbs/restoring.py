@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,6 +20,7 @@ from alluvium.plan.graph import ancestors, keeps_tombstones, name_of, streams_ab
 from alluvium.plan.versions import undo
 from alluvium.plan.versions.left_out import Events
 from alluvium.versions import branches, restore
+from alluvium.versions.branches import Branch
 from alluvium.versions.restore import Reader, Restored, Subject
 from alluvium.wording import counted
 from dbt.adapters.alluvium.verbs.progressing import Progressing
@@ -116,11 +117,13 @@ class Restoring(Publishing, Progressing):
         if not files:
             return []
         condition = f"`_batch_id` {f'= {batch}' if batch is not None else f'>= {before_batch}'}"
+        branch = branches.branch_of(session, str(self.config.credentials.schema))
+        read_here = partial(self._read_here, session, branch)
         streams = streams_above(node, self.node_of)
         macros = getattr(self._macro_resolver, "macros", {})
         readable = event_readers.read_for(node, self.nodes, macros) if skip else []
         for one in [*streams, *readable]:
-            if without := self._without_place(session, one):
+            if without := self._without_place(session, one, read_here):
                 raise DbtRuntimeError(
                     f"alluvium.restore: files: {one.name} has no column {PLACE[0]}, by which"
                     f" {node.name} would leave out a file's events. Accepted: a query of"
@@ -128,7 +131,7 @@ class Restoring(Publishing, Progressing):
                     " whole batch. Nothing was changed"
                 )
         names = ", ".join(literal(file) for file in files)
-        tables = {one.name: self._read_here(session, one) for one in streams}
+        tables = {one.name: read_here(one) for one in streams}
         found = {
             (row["_batch_id"], row["_source_partition"])
             for table in filter(None, tables.values())
@@ -153,35 +156,37 @@ class Restoring(Publishing, Progressing):
             )
         return sorted(found)
 
-    def _without_place(self, session: SparkSession, node: Any) -> list[str]:
+    def _without_place(
+        self, session: SparkSession, node: Any, read_here: Callable[[Any], str | None]
+    ) -> list[str]:
         """The names of a node and those it is made from whose rows have a batch and no place.
 
         Empty where the node's own have one, or nobody knows before a build.
         """
-        if self._has_place(session, node) is not False:
+
+        def has_place(one: Any) -> bool | None:
+            """Whether events tell their place; None where they have none, or nobody knows."""
+            try:
+                rows = event_readers.inlined(one, self.nodes, read_here)
+                columns = session.sql(f"select * from {rows}").columns
+            except (ValueError, PySparkException):
+                return None
+            return among(PLACE[0], columns) if among("_batch_id", columns) else None
+
+        if has_place(node) is not False:
             return []
         above = map(self.node_of, sorted(ancestors(node.unique_id, self.node_of)))
-        bare = [one for one in above if one and self._has_place(session, one) is False]
+        bare = [one for one in above if one and has_place(one) is False]
         return [name_of(one) for one in (node, *bare)]
 
-    def _has_place(self, session: SparkSession, node: Any) -> bool | None:
-        """Whether events of a node tell their place; None where it has none, or nobody knows."""
-        try:
-            rows = event_readers.inlined(node, self.nodes, partial(self._read_here, session))
-            columns = session.sql(f"select * from {rows}").columns
-        except (ValueError, PySparkException):
-            return None
-        return among(PLACE[0], columns) if among("_batch_id", columns) else None
-
-    def _read_here(self, session: SparkSession, node: Any) -> str | None:
+    def _read_here(self, session: SparkSession, branch: Branch | None, node: Any) -> str | None:
         """The table or view that builds on this target read of a node, as SQL names it.
 
-        On a branch that is the table it was made beside, where the branch has none of its own.
+        branch: that of the target. Where it has none of its own, that is the one beside it.
         """
         if node.config.materialized == "ephemeral":
             return None
         tables = [self.table_of(node)]
-        branch = branches.branch_of(session, str(self.config.credentials.schema))
         if branch is not None:
             schema = branch.beside(str(node.schema))
             tables.append(self.Relation.create(schema=schema, identifier=node.alias).render())
