@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import reduce
+from pathlib import Path
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -27,7 +28,7 @@ from alluvium.ingest.options import LINE_FORMATS, LISTING_OPTIONS, MULTI_LINE
 from alluvium.ingest.own_schemas import own_schemas
 from alluvium.ingest.own_schemas import rows as own_schema_rows
 from alluvium.ingest.parsing import WHOLE, no_events, with_schema
-from alluvium.ingest.spec import Feed, SpecError, StreamError
+from alluvium.ingest.spec import Feed, SpecError, StreamError, real
 from alluvium.paths import LOCAL, Place, name_of
 from alluvium.wording import listed
 
@@ -66,6 +67,8 @@ class FileSource:
         assert feed.path is not None
         self.feed = feed
         self.path = feed.path
+        # The folder of the path before it was settled: links may lead to it.
+        self.written = feed.path
         # Where a table's names begin elsewhere; `landed` has the names below the source's folder.
         self.naming = SAME
         # The headers of files that were read, each with one of its files.
@@ -74,6 +77,7 @@ class FileSource:
     def landed(self, session: SparkSession) -> list[Landed] | None:
         """The files that lie there, empty ones too; None where there is nothing to open."""
         files = Files(session)
+        self._settle(files)
         start = self._start(files)
         place = Place.of(self.path)
         if place.system == LOCAL and (
@@ -97,13 +101,23 @@ class FileSource:
         return Trigger(events, len(some), sum(file.size for file in some), raw)
 
     def batch(self, session: SparkSession) -> DataFrame:
-        found = self._list(session, Files(session)) or ()
+        files = Files(session)
+        self._settle(files)
+        found = self._list(session, files) or ()
         return self._events(session, sorted(path for path, size, _ in found if size))
 
     def folder(self, files: Files) -> str:
         """The folder that names of files start below: of a glob what is before the wildcard."""
         path = Place.of(self.path).path
         return path if files.is_literal(self.path) else before_wildcards(path)
+
+    def _settle(self, files: Files) -> None:
+        """Read one folder throughout, also where a link on the way to it turns meanwhile."""
+        place = Place.of(files.qualified(self.path))
+        self.written = folder = self.folder(files)
+        own = real(Place(LOCAL, folder)).path
+        if folder and place.system == LOCAL and Path(own).is_dir() and not files.is_glob(own):
+            self.path = f"{LOCAL}{own}{place.path[len(folder) :]}"
 
     def _list(self, session: SparkSession, files: Files) -> list[tuple[str, int, int]] | None:
         """Path, bytes and time of each file, as Spark would list them for a reader."""

@@ -79,8 +79,6 @@ class Intake:
         self._landed = [file for file in landed or () if file.size]
         # Names of files that a link on this machine leads to.
         self._linked: set[str] = set()
-        # Of the files that the table holds events of, where the ledger is new.
-        self._times: dict[str, int] = {}
         self._ledger = self._open()
         if self._exists:
             self._name_files()
@@ -117,7 +115,7 @@ class Intake:
         if self._source.headers:
             found += self._changed_columns()
         if others := replaced(self._landed, self._ledger.read):
-            self._ledger.note(self._files, {file.name: file.stamp for file in others}, set())
+            self._ledger.note(self._files, {file.name: file.stamp for file in others}, {})
             names = listed([file.name for file in others], _SHOWN)
             found.append(
                 f"source {source}: {names}: written again since it was read, and a file is read "
@@ -166,7 +164,7 @@ class Intake:
         chosen = triggers(self.unread, spec.max_files_per_trigger, spec.max_bytes_per_trigger)
         for some in chosen:
             trigger = self._source.trigger(session, some)
-            held = {file.name for file in some} & self._ledger.held
+            held = {file.name for file in some} & self._ledger.held.keys()
             if held:
                 trigger = replace(trigger, events=self._lacking(trigger.events, held))
             self._ledger.plan(self._files, some)
@@ -184,8 +182,7 @@ class Intake:
             ledger.epoch = self._committed().number + 1
             if place.skips_known or ledger.epoch:
                 self.version = log.version(self._session, self._table)
-                self._times = self._held()
-                ledger.held = set(self._times)
+                ledger.held = self._held()
         elif ledger.planned is not None:
             if self._committed().number >= ledger.epoch:
                 ledger.finish(self._files)
@@ -201,9 +198,10 @@ class Intake:
         """Name the files as the ledger does, whatever folder `path` begins with now."""
         ledger = self._ledger
         system = Place.of(self._files.qualified(self._source.path)).system
-        folder = Place(system, "/") / self._source.folder(self._files)
+        folders = self._source.folder(self._files), self._source.written
+        folder, written = (Place(system, "/") / one for one in folders)
         if len(self._landed) == 1 and Place.of(self._landed[0].path).path == folder.path:
-            folder = folder.parent  # the path is one file
+            folder = written = folder.parent  # the path is one file
         here = str(real(folder))
         root = str(real(Place.of(self._files.qualified(self._place.root))))
         if not ledger.read and not ledger.held:
@@ -211,7 +209,7 @@ class Intake:
         elif ledger.base is None or ledger.root is None:
             # By the place itself, or by the links that the path names.
             times = self._known()
-            ways = {way: began_at(way, self._landed, times) for way in (here, str(folder))}
+            ways = {way: began_at(way, self._landed, times) for way in (here, str(written))}
             base = next((str(real(Place.of(at))) for way, at in ways.items() if at != way), here)
         else:
             base = taken_along(ledger.base, ledger.root, root, here)
@@ -221,26 +219,30 @@ class Intake:
         if system == (at := Place.of(base)).system == LOCAL:
             self._landed, self._linked = each_once(self._landed, self._known(), at.path)
         self._stop_at_copies(here)
-        ledger.begin_at(self._files, base, root)
+        if self._landed or not ledger.held:
+            ledger.begin_at(self._files, base, root)
+        elif ledger.is_new:
+            # A disk that is away has no file that tells where names begin.
+            ledger.save(self._files)
 
     def _known(self) -> dict[str, int]:
         """When each file that was read was written, in ms since 1970; -1 for unknown."""
         ledger = self._ledger
         read = {name: -1 if stamp is None else stamp[1] for name, stamp in ledger.read.items()}
-        return dict.fromkeys(ledger.held, -1) | self._times | read
+        return ledger.held | read
 
     def _stop_at_copies(self, here: str) -> None:
-        """Raise for a file that the table may hold by another name, where the ledger is new."""
-        found = next(other_names(self._landed, self._times), None)
+        """Raise for a file that the table may hold by a name which its checkpoint did not read."""
+        found = next(other_names(self._landed, self._ledger.held), None)
         if found is not None:
             name, was = found
             raise SpecError(
                 self._source.feed.spec.source,
                 [
                     f"path: {here} has a file {name} of the name and time of {was}, whose events "
-                    f"{self._table} holds, and its checkpoint is new: it cannot tell whether they "
-                    "are one file. Accepted: the path, or the file's name, of before; for new "
-                    "events, files of another time, as by `touch`"
+                    f"{self._table} holds, and its checkpoint is newer than they: it cannot tell "
+                    "whether they are one file. Accepted: the path, or the file's name, of before; "
+                    "for new events, files of another time, as by `touch`"
                 ],
             )
 
@@ -250,7 +252,7 @@ class Intake:
     def _base_of(self, base: str, here: str) -> str:
         """The place where names begin, now that `path` has another folder."""
         ledger = self._ledger
-        found = base_of(base, here, self._landed, ledger.read, ledger.held, self._lies_in)
+        found = base_of(base, here, self._landed, ledger.read, ledger.held.keys(), self._lies_in)
         if found is None:
             raise SpecError(
                 self._source.feed.spec.source,
@@ -302,7 +304,7 @@ class Intake:
         if is_behind:
             self._ledger.epoch = committed.number + 1
         if is_behind or (self._has_places and self._may_have_more(version)):
-            self._ledger.note(self._files, {}, set(self._held()))
+            self._ledger.note(self._files, {}, self._held())
         self.version = version
 
     def _may_have_more(self, version: int) -> bool:
@@ -328,7 +330,7 @@ class Intake:
         found = {row[0] for row in lacking.select(PLACE[0]).distinct().collect()}
         whole = [file for file in held if file.name not in found]
         if whole:
-            self._ledger.note(self._files, {file.name: file.stamp for file in whole}, set())
+            self._ledger.note(self._files, {file.name: file.stamp for file in whole}, {})
             self.unread = unread(self._landed, self._ledger.read)
 
     def _lacking(self, events: DataFrame, held: set[str]) -> DataFrame:
@@ -357,7 +359,7 @@ class Intake:
         feed = self._source.feed
         if not feed.cleans:
             return
-        archive = feed.options.get(ARCHIVE)
+        archive, folder = feed.options.get(ARCHIVE), self._source.folder(self._files)
         for file in some:
             try:
                 if file.name in self._linked:
@@ -367,7 +369,8 @@ class Intake:
                 elif feed.options[CLEANS].lower() == "delete":
                     self._files.delete(file.path)
                 else:
-                    self._archive(file.path, f"{archive}{Place.of(file.path).path}")
+                    below = Place.of(file.path).path.removeprefix(folder)
+                    self._archive(file.path, f"{archive}{self._source.written}{below}")
             except Exception as error:  # its events are in; the file may be another's meanwhile
                 # Behind the move of a name with a colon Hadoop fails at the name of its checksum.
                 if self._lies_in(str(Place.of(file.path).parent), name_of(file.path)):

@@ -37,7 +37,8 @@ class Ledger:
     Attributes:
         folder: Where it lies.
         read: The files that were read, by name.
-        held: Names that the table holds events of, without having read them since it began.
+        held: Files that the table holds events of, without having read them since it began: when
+            each was written, in ms since 1970; -1 for unknown.
         epoch: Of the next commit.
         planned: The files of that commit, if it was planned and may have been made.
         base: The place where the names begin; None in a ledger of an earlier version.
@@ -49,7 +50,7 @@ class Ledger:
 
     folder: str
     read: dict[str, Stamp] = field(default_factory=dict)
-    held: set[str] = field(default_factory=set)
+    held: dict[str, int] = field(default_factory=dict)
     epoch: int = 0
     planned: dict[str, Stamp] | None = None
     base: str | None = None
@@ -108,7 +109,7 @@ class Ledger:
         files.delete(self._path(_PLANNED))
         self.planned = None
 
-    def note(self, files: Files, read: Mapping[str, Stamp], held: set[str]) -> None:
+    def note(self, files: Files, read: Mapping[str, Stamp], held: Mapping[str, int]) -> None:
         """Note files apart from any commit."""
         self._know(read, held)
         self.save(files)
@@ -116,17 +117,18 @@ class Ledger:
     def save(self, files: Files) -> None:
         """Write everything into one file, and delete those that it replaces."""
         rest = {name: getattr(self, name) for name in _REST}
-        files.replace(self._path(_ALL), _text(self.read, sorted(self.held), **rest))
+        files.replace(self._path(_ALL), _text(self.read, self.held, **rest))
         self.is_new = False
         for name in files.names(self.folder):
             entry = _ENTRY.fullmatch(name)
             if entry and int(entry[1]) < self.epoch:
                 files.delete(f"{self.folder}/{name}")
 
-    def _know(self, read: Mapping[str, Stamp], held: Iterable[str] = ()) -> None:
+    def _know(self, read: Mapping[str, Stamp], held: Mapping[str, int] | None = None) -> None:
         self.read.update(read)
-        self.held.update(name for name in held if name not in self.read)
-        self.held.difference_update(read)
+        self.held.update(held or {})
+        for name in self.held.keys() & (read if held is None else self.read).keys():
+            del self.held[name]
 
     def _noted(self, files: Files, kind: str = "") -> dict[str, Any]:
         """What one of its files says: `read`, the files that were read, and in `.all` the rest."""
@@ -134,7 +136,10 @@ class Ledger:
         try:
             noted = json.loads(files.read(path) or "")
             read = {name: stamp and tuple(stamp) for name, stamp in noted["read"].items()}
-            return {**noted, "read": read, "held": noted["held"]}
+            # An earlier version noted names alone.
+            held = noted["held"]
+            times = held if isinstance(held, dict) else dict.fromkeys(held, -1)
+            return {**noted, "read": read, "held": times}
         except (TypeError, ValueError, KeyError, Py4JJavaError) as error:
             raise self._damaged(path) from error
 
@@ -198,5 +203,5 @@ def _entries(files: Files, folder: str) -> set[tuple[int, str]]:
     return {(int(entry[1]), entry[2]) for entry in found if entry}
 
 
-def _text(read: dict[str, Stamp], held: Iterable[str] = (), **rest: Any) -> str:
-    return json.dumps({"read": read, "held": list(held), **rest})
+def _text(read: dict[str, Stamp], held: dict[str, int] | None = None, **rest: Any) -> str:
+    return json.dumps({"read": read, "held": held or {}, **rest})

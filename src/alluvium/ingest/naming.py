@@ -10,7 +10,7 @@ A *place* is a folder with its file system and without links, such as `file:/dat
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 
 from alluvium.ingest.landing import Landed, Stamp
 from alluvium.paths import Place, name_of
@@ -61,7 +61,7 @@ def base_of(
     folder: str,
     landed: Iterable[Landed],
     read: Mapping[str, Stamp],
-    held: set[str],
+    held: Set[str],
     lies_in: Callable[[str, str], bool],
 ) -> str | None:
     """The place where names begin, now that `path` has another folder; None where nobody can tell.
@@ -131,7 +131,7 @@ def _names_above(folder: str, name: str) -> Iterator[tuple[str, str]]:
         yield f"{file.system}/{'/'.join(parts[:end])}", "/".join(parts[end:])
 
 
-def _has_size(file: Landed, read: Mapping[str, Stamp], held: set[str]) -> bool:
+def _has_size(file: Landed, read: Mapping[str, Stamp], held: Set[str]) -> bool:
     """Whether a file has the name of a known one, and not another size."""
     stamp = read.get(file.name)
     if stamp is not None:

@@ -21,6 +21,7 @@ from alluvium.delta.log import arrivals
 from alluvium.engine.files import Files
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.events import Trigger
+from alluvium.ingest.file_source import FileSource
 from alluvium.ingest.micro_batches import MicroBatches
 from alluvium.ingest.sources import open_source
 from alluvium.ingest.topics import Topics
@@ -150,6 +151,15 @@ def test_where_the_table_tells_what_was_read(make_bronze: Make) -> None:
     (bronze.landing / "a").rename(aside / "a")
     (bronze.landing / "5.txt").rename(aside / "5.txt")
     bronze.lose_checkpoint()
+    # A narrower path, whose disk is away, and back later: names begin where they did.
+    bronze.block = {"path": "landing/a"}
+    assert bronze.run().batch_id is None
+    (bronze.landing / "a").mkdir()
+    assert bronze.run().batch_id is None
+    (aside / "a").rename(bronze.landing / "a")
+    assert bronze.run().batch_id is None
+    (bronze.landing / "a").rename(aside / "a")
+    bronze.block = {}
     figures = bronze.run()
     assert (figures.rows, figures.files, figures.batch_id) == (1, 1, 3)
     # A file that was away is put back, and a RESTORE brings what the checkpoint never saw.
@@ -227,6 +237,24 @@ def test_a_path_that_begins_elsewhere_doubles_nothing(make_bronze: Make) -> None
     assert bronze.run().batch_id is None
     names |= {"orders/disk/6.json", "../disk/7.json"}
     assert {row["_source_partition"] for row in bronze.rows()} == names
+    # A link that turns while a run goes on: that run reads what it has listed.
+    link, trigger = bronze.root / "day", FileSource.trigger
+    for day in ("i", "ii"):
+        bronze.land(f"../days/{day}/1.json", f"{day}\n".encode())
+
+    def turned(*given: Any) -> Any:
+        link.unlink()
+        link.symlink_to("days/ii")
+        return trigger(*given)
+
+    link.symlink_to("days/i")
+    bronze.block = {"path": "day"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FileSource, "trigger", turned)
+        assert bronze.run().rows == 1
+    assert bronze.run().rows == 1
+    found = {row["_source_partition"]: row["_value"] for row in bronze.rows()}
+    assert [found[f"../days/{day}/1.json"] for day in ("i", "ii")] == ["i", "ii"]
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ def file(name: str, size: int = 1) -> Landed:
 def begun(place: Path) -> ledger.Ledger:
     """The ledger of a run that found none."""
     found = ledger.load(FILES, str(place))
-    found.note(FILES, {}, set())
+    found.note(FILES, {}, {})
     return found
 
 
@@ -70,12 +70,16 @@ def test_what_was_planned_may_have_been_committed(tmp_path: Path, was_made: bool
 def test_a_file_that_is_held_is_held_until_it_is_read(tmp_path: Path) -> None:
     found = begun(tmp_path)
     commit(found, "a")
-    found.note(FILES, {"b": None}, {"a", "b", "c", "d"})
-    assert loaded(tmp_path).held == {"c", "d"}
+    found.note(FILES, {"b": None}, dict.fromkeys("abcd", 5))
+    assert loaded(tmp_path).held == {"c": 5, "d": 5}
     commit(found, "c")
     again = loaded(tmp_path)
     assert again == found
-    assert (again.held, set(again.read)) == ({"d"}, {"a", "b", "c"})
+    assert (again.held, set(again.read)) == ({"d": 5}, {"a", "b", "c"})
+    # An earlier version noted no time.
+    [noted] = (tmp_path / "files").glob("*.all")
+    noted.write_text(noted.read_text().replace('{"c": 5, "d": 5}', '["d"]'))
+    assert loaded(tmp_path).held == {"d": -1}
 
 
 def test_files_of_many_commits_are_put_together(tmp_path: Path) -> None:

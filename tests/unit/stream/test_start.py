@@ -66,7 +66,7 @@ def begin(
 def run(place: Checkpoint, commits: int) -> int:
     """Commits of a run that came to its end; the highest batch."""
     found = ledger.load(FILES, place.location)
-    found.note(FILES, {}, set())
+    found.note(FILES, {}, {})
     for _ in range(commits):
         found.plan(FILES, [Landed(f"{found.epoch}.txt", "", 1, 0)])
         found.finish(FILES)
@@ -161,7 +161,7 @@ def test_a_full_refresh_goes_on_until_it_has_replaced_the_table(
     again = begin(monkeypatch, root, table)
     assert (again.replaces, again.skips_known) == (True, False)
     found = ledger.load(FILES, again.location)
-    found.note(FILES, {}, set())
+    found.note(FILES, {}, {})
     found.plan(FILES, [Landed("0.txt", "", 1, 0)])
     assert begin(monkeypatch, root, table) == again
     # Its commit was made and not noted, and a RESTORE undid it: nothing is replaced any more.
