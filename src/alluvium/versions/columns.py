@@ -93,10 +93,7 @@ class Columns:
 
     def comparable(self, name: str, is_after: bool, within: str | None = None) -> Column:
         """`values`, of which two are equal only where they are the same."""
-        kind, values = self._kinds[name], self.values(name, is_after, within)
-        if holds(kind, VariantType):
-            return F.to_json(F.struct(values), IN_FULL)
-        return _in_order(values, kind)
+        return in_order(self.values(name, is_after, within), self._kinds[name])
 
     def _paired(self, before: StructType, after: StructType) -> list[Pair]:
         pairs = _pairs(before, after)
@@ -156,20 +153,25 @@ def _wider(old: DataType, new: DataType) -> DataType:
     return StringType()
 
 
-def _in_order(value: Column, kind: DataType) -> Column:
-    """A value with sorted entries in the place of maps, which Spark does not compare."""
-    if not holds(kind, MapType):
+def in_order(value: Column, kind: DataType) -> Column:
+    """A value as two can be compared: sorted entries in the place of maps, JSON in that of VARIANT.
+
+    Spark compares neither.
+    """
+    if not holds(kind, MapType, VariantType):
         return value
+    if isinstance(kind, VariantType):
+        return F.to_json(value, IN_FULL)
     if isinstance(kind, StructType):
-        fields = [_in_order(value[one.name], one.dataType).alias(one.name) for one in kind]
+        fields = [in_order(value[one.name], one.dataType).alias(one.name) for one in kind]
         return F.when(value.isNotNull(), F.struct(*fields))
     if isinstance(kind, ArrayType):
         element = kind.elementType
-        return F.transform(value, lambda one: _in_order(one, element))
+        return F.transform(value, lambda one: in_order(one, element))
     assert isinstance(kind, MapType)
     inside = kind.valueType
     return F.array_sort(
-        F.map_entries(F.transform_values(value, lambda _, one: _in_order(one, inside)))
+        F.map_entries(F.transform_values(value, lambda _, one: in_order(one, inside)))
     )
 
 

@@ -21,7 +21,7 @@ from alluvium.merge import execute, one_commit, progress
 from alluvium.names import bare, quoted
 from alluvium.plan.versions import three_ways
 from alluvium.plan.versions.three_ways import MergedBranch
-from alluvium.versions.columns import mixed_up
+from alluvium.versions.columns import in_order, mixed_up
 from alluvium.versions.constraints import broken, check_identity
 from alluvium.versions.diff import FilesGoneError, diff
 from alluvium.versions.points import Point
@@ -269,7 +269,10 @@ when not matched and applied.change <> 'removed'
         # As texts two rows can be compared, whatever types and order their columns have.
         # Both may have merged one delete, each at its own time.
         columns = sorted(one for one in self._columns if one.lower() != TOMBSTONE_TIME)
-        row = F.struct(*(F.col("after")[one].alias(one) for one in columns))
+        kinds = rows.select("after.*").schema
+        row = F.struct(
+            *(in_order(F.col("after")[one], kinds[one].dataType).alias(one) for one in columns)
+        )
         now = F.when(F.col("after").isNotNull(), F.to_json(row, IN_FULL))
         self._keep(rows.withColumn("now", now)).createOrReplaceTempView(name)
 

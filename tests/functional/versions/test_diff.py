@@ -256,32 +256,36 @@ def test_values_are_shown_as_sql_has_them(spark: SparkSession) -> None:
         "m": "map<string, int>",
         "raw": "binary",
         "is_so": "boolean",
-        "same": "array<struct<m: map<string, map<int, int>>>>",
+        "same": "array<struct<m: map<string, map<int, variant>>>>",
+        "v": "variant",
     }
     table = make(spark, "shown", ", ".join(f"{name} {kind}" for name, kind in columns.items()))
     day, at = "date'2024-01-02'", "timestamp'2024-01-02 03:04:05.000006'"
-    x = "named_struct('x', 1e10)"
+    x, j = "named_struct('x', 1e10)", "parse_json('2')"
     old, new = (
         f"named_struct('the.day', {day}, 'n', {n}, 'at', {at}, 'none', null), {a}, {m}, {raw},"
-        f" {is_so}, array(named_struct('m', map('k', map({same}))))"
-        for n, a, m, raw, is_so, same in (
-            ("1.50", f"array({x}, null)", "map('k', null)", "X'CAFE'", "true", "1, 2, 3, null"),
-            ("2", "null", "map('k', 1)", "X''", "null", "3, null, 1, 2"),
+        f" {is_so}, array(named_struct('m', map('k', map({same})))), {v}"
+        for n, a, m, raw, is_so, same, v in (
+            (
+                *("1.50", f"array({x}, null)", "map('k', null)", "X'CAFE'", "true"),
+                *(f"1, {j}, 3, null", "null"),
+            ),
+            ("2", "null", "map('k', 1)", "X''", "null", f"3, null, 1, {j}", "parse_json('null')"),
         )
     )
     spark.sql(f"insert into {table} values (1, {old})")
     spark.sql(f"insert overwrite {table} values (1, {new})")
     counts, changed, *shown = lines(spark, "t", Point(table, 1), Point(table), ["id"], 9)
     assert counts == "t: 0 added, 0 removed, 1 changed; 2 files read"
-    assert changed == "  rows changed by column: a 1, is_so 1, m 1, raw 1, s 1"
+    assert changed == "  rows changed by column: a 1, is_so 1, m 1, raw 1, s 1, v 1"
     at = "2024-01-02T03:04:05.000006Z"
     texts = [
         f'{{"the.day":"2024-01-02","n":{n},"at":"{at}","none":null}}' for n in ("1.50", "2.00")
     ]
     assert shown == [
         f'  - id: 1, s: {texts[0][:59]}…, a: [{{"x":1.0E10}},null], m: {{"k":null}},'
-        " raw: X'CAFE', is_so: true",
-        f"  + id: 1, s: {texts[1][:59]}…, a: NULL, m: {{\"k\":1}}, raw: X'', is_so: NULL",
+        " raw: X'CAFE', is_so: true, v: NULL",
+        f"  + id: 1, s: {texts[1][:59]}…, a: NULL, m: {{\"k\":1}}, raw: X'', is_so: NULL, v: null",
     ]
 
 
