@@ -8,7 +8,7 @@
   {%- set block = (node.config.get('meta') or {}).get('alluvium_layout') or {} -%}
   {%- if not block.get('retain') -%}
     {%- do exceptions.raise_compiler_error("alluvium.drop_old_buckets: '" ~ model
-        ~ "' is not a model with retain in meta.alluvium_layout; accepted: one with bucket_by and retain, for example 30 days.") -%}
+        ~ "' is not a model with retain in meta.alluvium_layout; accepted: one with bucket_by and retain, for example 30 days" ~ alluvium._whose_rows(node) ~ '.') -%}
   {%- endif -%}
   {%- if target.type == 'spark' and node.config.materialized == 'streaming_table' -%}
     {%- do exceptions.raise_compiler_error('alluvium.drop_old_buckets: ' ~ model ~ ' knows the files that it has read by its rows:'

@@ -8,7 +8,7 @@
   {%- set settings = alluvium._merge_settings(node) -%}
   {%- if settings is none or not settings.soft -%}
     {%- do exceptions.raise_compiler_error("alluvium.purge_tombstones: '" ~ model
-        ~ "' is not a model that keeps tombstones; accepted: one with delete_when and delete: soft in meta.alluvium_merge.") -%}
+        ~ "' is not a model that keeps tombstones; accepted: one with delete_when and delete: soft in meta.alluvium_merge" ~ alluvium._whose_rows(node) ~ '.') -%}
   {%- endif -%}
   {%- set relation = alluvium._built_relation(node, model) -%}
   {%- if relation is none -%}{{ return('') }}{%- endif -%}

@@ -8,7 +8,7 @@
   {%- set settings = alluvium._merge_settings(node) -%}
   {%- if settings is none or node.language != 'sql' -%}
     {%- do exceptions.raise_compiler_error("alluvium.explain_merge: '" ~ model
-        ~ "' is not a SQL model with meta.alluvium_merge; accepted: the name of one.") -%}
+        ~ "' is not a SQL model with meta.alluvium_merge; accepted: the name of one" ~ alluvium._whose_rows(node) ~ '.') -%}
   {%- endif -%}
   {%- set target_relation = alluvium._existing_relation(node) -%}
   {%- if target_relation is none -%}

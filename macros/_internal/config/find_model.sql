@@ -21,6 +21,13 @@
 {% endmacro %}
 
 
+{#- Of a published model, behind what it is not: whose rows it shows; of another nothing. -#}
+{% macro _whose_rows(node) %}
+  {%- set shown = node.depends_on.nodes if node.config.materialized == 'published' else [] -%}
+  {{ return('; ' ~ alluvium._name_of(node) ~ ' shows the rows of ' ~ alluvium._name_of(graph.nodes[shown[0]]) if shown else '') }}
+{% endmacro %}
+
+
 {#- The published models that show a node. -#}
 {% macro _shown_by(unique_id) %}
   {%- set found = [] -%}

@@ -101,3 +101,13 @@ def test_a_model_that_is_not_there(macros: Any, sent: list[str], stop: Any) -> N
     macros.vacuum(model="logs", dry_run=False)
     assert macros.context["said"] == ["logs: no table yet"]
     assert not sent
+
+
+@pytest.mark.parametrize("operation", ["drop_old_buckets", "purge_tombstones", "explain_merge"])
+def test_what_is_not_done_to_a_published_model(
+    macros: Any, sent: list[str], node: Any, stop: Any, operation: str
+) -> None:
+    shown = {"name": "shown", "depends_on": {"nodes": ["a"]}}
+    macros.context["graph"]["nodes"]["b"] = node(materialized="published") | shown
+    with pytest.raises(stop, match=r"accepted: .*; shown shows the rows of logs\.$"):
+        getattr(macros, operation)(model="shown")

@@ -14,6 +14,7 @@ RIGHT = Audit(
     is_newest=False,
     is_other=False,
     is_behind=False,
+    is_lost=False,
     is_held=False,
     is_foreign=False,
     undid=False,
@@ -52,6 +53,10 @@ def test_refusals(seen: dict[str, Any], said: list[str]) -> None:
         ({"is_other": True}, "the table was dropped and made again since"),
         ({"is_held": True}, "a checkout holds version 5"),
         ({"is_behind": True, "head": 1234}, "version 1,234 is already"),
+        (
+            {"is_behind": True, "is_lost": True},
+            "version 5 is already (lost since: alluvium.recover helps)",
+        ),
         ({"undid": True}, "the table was restored to an earlier one since"),
         # What the log does not tell any more may have been undone.
         ({"undid": None}, "the table was restored to an earlier one since"),

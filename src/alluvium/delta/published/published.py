@@ -94,11 +94,15 @@ class Publisher(PublishedFiles):
         is_newest = now.version == self._newest.version
         target = TableSnapshot(self.session, self._snapshot)
         shown = target.properties if head else None
+        is_behind = bool(head and head.version > now.version and now.has(head))
+        with self.active():  # others may have published since the first look
+            is_lost = bool(is_behind and head and head.version > now.newest().version)
         return Audit(
             head.version if head else None,
             is_newest,
             is_other=tested not in (None, now.table_id),
-            is_behind=bool(head and head.version > now.version and now.has(head)),
+            is_behind=is_behind,
+            is_lost=is_lost,
             is_held=self.is_held,
             is_foreign=not head and target.files > 0,
             undid=self.undid(now.version),

@@ -19,6 +19,7 @@ class Audit:
         is_newest: whether the candidate has no newer version.
         is_other: whether it is another table than the one that was tested.
         is_behind: whether readers see a newer version of this table.
+        is_lost: whether its log has that newer version no more.
         is_held: whether a checkout holds what they see.
         is_foreign: whether the published table has rows that no publish brought.
         undid: whether the candidate was restored to an earlier version; None for unknown.
@@ -30,6 +31,7 @@ class Audit:
     is_newest: bool
     is_other: bool
     is_behind: bool
+    is_lost: bool
     is_held: bool
     is_foreign: bool
     undid: bool | None
@@ -63,7 +65,8 @@ class Audit:
         if self.is_held and self.head is not None and not ends_hold:
             yield f"a checkout holds version {self.head:,}"
         if self.is_behind:
-            yield f"version {self.head:,} is already"
+            lost = " (lost since: alluvium.recover helps)" if self.is_lost else ""
+            yield f"version {self.head:,} is already{lost}"
         if self.undid is not False:
             yield f"{RESTORED} since"
         if self.missing:
