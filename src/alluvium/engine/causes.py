@@ -107,7 +107,7 @@ _DAMAGED = re.compile(
     r"|\S*(?:/_delta_log/|deletion_vector_)\S+"
 )
 # Of a folder that a statement may have named, or a model's table had.
-_FOLDER_GONE = re.compile(r"\[DELTA_PATH_DOES_NOT_EXIST\]")
+_FOLDER_GONE = re.compile(r"\[DELTA_(?:PATH_DOES_NOT_EXIST|TABLE_NOT_FOUND)\]")
 # Of a Python on executors that has another version, is not there, or is without what it needs.
 _OTHER_PYTHON = re.compile(
     r"PYTHON_VERSION_MISMATCH|Cannot run program \"(?P<program>[^\"]*python[^\"]*)\""

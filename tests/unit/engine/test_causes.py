@@ -254,8 +254,8 @@ def test_a_damaged_table_has_a_tool_that_mends_it(message: str) -> None:
 
 
 def test_a_folder_that_is_gone_may_be_a_tables() -> None:
-    text = said(("DeltaAnalysisException", "[DELTA_PATH_DOES_NOT_EXIST] /w/t doesn't exist"))
-    assert text.endswith(f"/w/t doesn't exist. If a model's table was there: {MENDS}")
+    text = said(("DeltaAnalysisException", "[DELTA_TABLE_NOT_FOUND] Delta table s.t doesn't exist"))
+    assert text.endswith(f"s.t doesn't exist. If a model's table was there: {MENDS}")
 
 
 def test_what_is_no_damage_gets_no_such_advice() -> None:
