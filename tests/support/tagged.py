@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from alluvium import marks
 from alluvium.delta.log import log
 from alluvium.delta.rewrite.layout_commits import LayoutCommits
+from alluvium.delta.rewrite.table_files import TableFiles
 from alluvium.engine import jvm
 from alluvium.plan.automata import summarize
 from alluvium.plan.automata.tags import to_text
@@ -47,7 +48,7 @@ def tag(
         known = {name: index for name, index in indexes.items() if index is not None}
         texts[file.path()] = {marks.AUTOMATA_TAG: to_text(known)}
     if texts:
-        LayoutCommits(session, table).relabel(texts, "")
+        LayoutCommits(TableFiles(session, table)).relabel(texts, "")
     return len(texts)
 
 

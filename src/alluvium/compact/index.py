@@ -14,6 +14,7 @@ from alluvium import marks
 from alluvium.compact.conflicts import none_on_conflict
 from alluvium.compact.written_merge import commit_metadata
 from alluvium.delta.rewrite.layout_commits import LayoutCommits
+from alluvium.delta.rewrite.table_files import TableFiles
 from alluvium.plan.layout.errors import refusals
 from alluvium.plan.layout.settings import Layout
 
@@ -69,13 +70,14 @@ def add_indexes(
         LayoutError: the table cannot have these indexes.
     """
     started = time.monotonic()
-    files = size = conflicts = failed = 0
+    indexed = size = conflicts = failed = 0
     ahead: set[str] | None = None  # of the files that the first look has found
     while True:
         with refusals(model):
-            commits = LayoutCommits(session, table)
-            commits.check_rewritable()
-            commits.check_index(layout.index or ())
+            files = TableFiles(session, table)
+            files.check_rewritable()
+            files.check_index(layout.index or ())
+        commits = LayoutCommits(files)
         indexer = commits.indexer(layout.indexed)
         columns = indexer.columns if indexer else ()
         found = commits.without_index(indexer) if indexer else []
@@ -85,18 +87,18 @@ def add_indexes(
             left, later = (0, 0) if dry_run else (len(due), len(found) - len(due))
             seconds = time.monotonic() - started
             return IndexDone(
-                columns, len(due) if dry_run else files, size, left, later, conflicts, seconds
+                columns, len(due) if dry_run else indexed, size, left, later, conflicts, seconds
             )
         for begin in range(0, len(due), _TOGETHER):
             some = due[begin : begin + _TOGETHER]
-            if files + begin:
-                say(f"{model}: {files:,} files indexed, {len(due) - begin:,} ahead")
+            if indexed + begin:
+                say(f"{model}: {indexed:,} files indexed, {len(due) - begin:,} ahead")
             tags = commits.index(indexer, some)
             figures = {"model": model, "reason": "index", "relabelled": len(some)}
             labels = {path: {marks.AUTOMATA_TAG: tag} for path, tag in tags.items()}
             relabel = partial(commits.relabel, labels, commit_metadata([figures]))
             if none_on_conflict(model, relabel) is not None:
-                files, failed = files + len(some), 0
+                indexed, failed = indexed + len(some), 0
                 size += sum(len(tag.encode()) for tag in tags.values())
                 continue
             # The table is looked at once more: some of these files may be gone.

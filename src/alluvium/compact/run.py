@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from alluvium import marks
 from alluvium.compact.conflicts import none_on_conflict
 from alluvium.compact.outcome import Compacted, Failures, MergeError, named
-from alluvium.compact.state import read_state
+from alluvium.compact.state import look
 from alluvium.compact.written_merge import WrittenMerge, commit_metadata, file_tag, first_paths
 from alluvium.delta.log import backoffs
 from alluvium.delta.rewrite.rewrite import Rewriter
@@ -27,6 +27,7 @@ from alluvium.plan.compaction import backoff, tags
 from alluvium.plan.compaction.bucket import MergeTask
 from alluvium.plan.compaction.compaction_plan import CompactionPlan, plan, quiet_from
 from alluvium.plan.compaction.jobs import Job, jobs
+from alluvium.plan.layout.errors import refusals
 from alluvium.plan.layout.settings import ZORDER, Layout
 from alluvium.wording import counted, in_bytes
 
@@ -50,7 +51,9 @@ def preview(
     Raises:
         LayoutError: the table cannot have this layout.
     """
-    _, layout, fragments = read_state(Rewriter, session, table, layout, model)
+    files, layout, fragments = look(session, table, layout, model)
+    with refusals(model):
+        files.check_rewritable()
     now = time.time() if now is None else now
     return plan(fragments, layout, now), fragments, quiet_from(fragments, layout, now)
 
@@ -128,9 +131,9 @@ class _Run:
     def _round(self, first: bool) -> bool:
         """Carry out one plan; False where there was nothing to do."""
         model = self.model
-        rewriter, layout, fragments = read_state(
-            Rewriter, self.session, self.table, self.layout, model
-        )
+        files, layout, fragments = look(self.session, self.table, self.layout, model)
+        with refusals(model):
+            rewriter = Rewriter(files)
         # A merge that fails takes nothing of the budget: it would in every run.
         spent = self.done.bytes_read + self.done.bytes_given_up
         if layout.budget is not None and spent >= layout.budget:
@@ -139,7 +142,7 @@ class _Run:
         self._has_done(waiting=planned.waiting)
         if not planned:
             if self.may_back_off and not (planned.waiting or self.failures):
-                self._back_off(rewriter, layout, fragments)
+                self._back_off(files.version, layout, fragments)
             return False
         if first and rewriter.is_compacted_by_writers():
             self.say(f"{model}: {_AUTO_COMPACTION}")
@@ -150,13 +153,13 @@ class _Run:
             self._merge(rewriter, planned, layout)
         return True
 
-    def _back_off(self, rewriter: Rewriter, layout: Layout, fragments: pa.Table) -> None:
+    def _back_off(self, version: int, layout: Layout, fragments: pa.Table) -> None:
         """Note how long nothing will be due, where later runs save more by it than that costs."""
         if fragments.num_rows >= backoff.WORTH:
             found = backoff.compaction_backoff(fragments, layout, self.clock())
             if found is not None:
                 try:
-                    backoffs.keep(self.session, self.table, self.layout, rewriter.version, found)
+                    backoffs.keep(self.session, self.table, self.layout, version, found)
                 except Exception as error:
                     # Without it the next run looks as well.
                     if is_cancelled(self.session, error):
@@ -174,7 +177,7 @@ class _Run:
             for path in relabel.inputs
         }
         figures = {"model": self.model, "reason": "relabel", "relabelled": len(labels)}
-        commit = partial(rewriter.relabel, labels, commit_metadata([figures]))
+        commit = partial(rewriter.commits.relabel, labels, commit_metadata([figures]))
         if none_on_conflict(self.model, commit) is None:
             # The merges may rest on it that these fragments have left their level.
             self._has_done(conflicts=self.done.conflicts + 1)
@@ -234,7 +237,7 @@ class _Run:
             job.rows_per_file,
             job.spark_tasks,
         )
-        with measured(rewriter.session) as spent:
+        with measured(self.session) as spent:
             written = none_on_conflict(self.model, write)
         if written is None:
             return None
@@ -260,7 +263,7 @@ class _Run:
         ]
         metadata = commit_metadata([merge.figures(self.model) for merge in merges])
         tasks = [merge.task for merge in merges]
-        commit = partial(rewriter.commit, inputs, outputs, metadata)
+        commit = partial(rewriter.commits.commit, inputs, outputs, metadata)
         version = None
         try:
             version = none_on_conflict(self.model, commit)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -13,26 +12,19 @@ from alluvium.plan.layout.errors import refusals
 from alluvium.plan.layout.generated import with_time
 from alluvium.plan.layout.settings import ZORDER, Layout
 
-Files = TypeVar("Files", bound=TableFiles)
-
 
 def look(
     session: SparkSession, table: str, layout: Layout, model: str
 ) -> tuple[TableFiles, Layout, pa.Table]:
-    """The table as it is now, its layout and its fragments; also of one that is not to be changed.
+    """The table as it is now, its layout with what it has of it, and its fragments.
+
+    Also of a table that is not to be changed.
 
     Raises:
         LayoutError: the table cannot have this layout.
     """
-    return read_state(TableFiles, session, table, layout, model)
-
-
-def read_state(
-    kind: type[Files], session: SparkSession, table: str, layout: Layout, model: str
-) -> tuple[Files, Layout, pa.Table]:
-    """The table as it is now, the layout with what it has of it, and its fragments."""
     with refusals(model):
-        files = kind(session, table)
+        files = TableFiles(session, table)
         layout = with_time(layout, files.partition_by)
         files.check_sort_key(layout.sort_by)
         files.check_index(layout.index or ())

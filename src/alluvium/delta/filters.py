@@ -55,14 +55,14 @@ class Reading:
     uses: dict[str, set[str]]
 
 
-class Optimizer(jvm.SessionCopy):
+class Optimizer:
     """Optimises queries as the session would, its views and settings included."""
 
     def __init__(self, session: SparkSession) -> None:
-        super().__init__(session)
-        given = self.spark.conf().get(_EXCLUDED, "")
-        self.set(_EXCLUDED, ",".join([*filter(None, [given]), *_RULES]))
-        self._physical = self._internal(spark.PHYSICAL_OPERATION)
+        self._copy = jvm.SessionCopy(session)
+        given = self._copy.spark.conf().get(_EXCLUDED, "")
+        self._copy.set(_EXCLUDED, ",".join([*filter(None, [given]), *_RULES]))
+        self._physical = self._copy.internal(spark.PHYSICAL_OPERATION)
 
     def readings(self, sql: str) -> list[Reading]:
         """What a query does with the tables that the metastore knows, a reading for each.
@@ -72,10 +72,10 @@ class Optimizer(jvm.SessionCopy):
         Raises:
             PySparkException, Py4JJavaError: Spark cannot resolve or optimise it.
         """
-        with self.active():
-            state = self.spark.sessionState()
+        with self._copy.active():
+            state = self._copy.spark.sessionState()
             # A command is resolved and not run.
-            mode = self._internal(spark.COMMAND_EXECUTION_MODE).SKIP()
+            mode = self._copy.internal(spark.COMMAND_EXECUTION_MODE).SKIP()
             analyzed = state.executePlan(state.sqlParser().parsePlan(sql), mode).analyzed()
             # Not the execution's own optimized plan: that reads a cached table from the cache.
             plan = state.optimizer().execute(analyzed.clone())
@@ -90,8 +90,8 @@ class Optimizer(jvm.SessionCopy):
 
         None where there is no such relation: the plan does more than leave some out.
         """
-        with self.active():
-            plan = self.spark.sessionState().optimizer().execute(analyzed.clone())
+        with self._copy.active():
+            plan = self._copy.spark.sessionState().optimizer().execute(analyzed.clone())
         found = self._physical.unapply(plan)
         child = found.get()._3() if found.isDefined() else plan
         return plan, child if child.nodeName() == "LogicalRelation" else None

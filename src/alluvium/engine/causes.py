@@ -106,6 +106,8 @@ _DAMAGED = re.compile(
     r"|TXN_LOG_FAILED_INTEGRITY|VERSIONS_NOT_CONTIGUOUS)\]"
     r"|\S*(?:/_delta_log/|deletion_vector_)\S+"
 )
+# Of a folder that a statement may have named, or a model's table had.
+_FOLDER_GONE = re.compile(r"\[DELTA_(?:PATH_DOES_NOT_EXIST|TABLE_NOT_FOUND)\]")
 # Of a Python on executors that has another version, is not there, or is without what it needs.
 _OTHER_PYTHON = re.compile(
     r"PYTHON_VERSION_MISMATCH|Cannot run program \"(?P<program>[^\"]*python[^\"]*)\""
@@ -156,6 +158,8 @@ def explained(chain: Iterable[Thrown]) -> Cause:
             text = f"{text.removesuffix('.')}: {more}"
     if _said(thrown, _DAMAGED):
         text = f"{text.removesuffix('.')}. {MENDS}"
+    elif _said(thrown, _FOLDER_GONE):
+        text = f"{text.removesuffix('.')}. If a model's table was there: {MENDS}"
     line, fragment = _place(one.message)
     return Cause(text, line, fragment)
 

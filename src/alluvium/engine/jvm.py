@@ -206,16 +206,16 @@ class SessionCopy:
     def __init__(self, session: SparkSession) -> None:
         self.session = session
         self.spark = session._jsparkSession.cloneSession()
-        self._jvm = of(session)
-        self._functions = functions(session)
-        self._conf = self.spark.conf()
-        self._internal = partial(internal, session)
-        self._seq = partial(scala_seq, session)
-        self._none = java_class(self._jvm, "scala.Option").empty()
+        self.jvm = of(session)
+        self.functions = functions(session)
+        self.conf = self.spark.conf()
+        self.internal = partial(internal, session)
+        self.seq = partial(scala_seq, session)
+        self.none = java_class(self.jvm, "scala.Option").empty()
 
     def set(self, key: str, value: object) -> None:
         """A Spark setting of the copy alone."""
-        self._conf.set(key, str(value))
+        self.conf.set(key, str(value))
 
     @contextmanager
     def active(self) -> Iterator[None]:

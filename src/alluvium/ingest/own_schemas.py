@@ -169,8 +169,8 @@ def _as_spark_reads(reader: DataFrameReader, feed: Feed, own: Own) -> tuple[Data
         if any(name_of(path) in why for path in own.paths):
             raise
         raise StreamError(
-            f"{Place.of(own.paths[0]).path} cannot be read: {why}. Deliver it whole under its name,"
-            " or take it away, and run again"
+            f"{Place.of(own.paths[0]).path} cannot be read: {why}. Deliver it as the source's"
+            " `format` and its name say, or take it away, and run again"
         ) from error
     return frame, F.struct(*(F.col(quoted(name)) for name in frame.columns))
 

@@ -96,14 +96,14 @@ def refused(session: SparkSession, sql: str) -> str | None:
     Runs nothing, so that it cannot know what shows only in the files.
     """
     command = MergeCommand(session, sql, {})
-    with command.active():
+    with command.copy.active():
         return refusal.reason(command.facts())
 
 
 def looked_at(session: SparkSession, sql: str, automata: bool) -> Kept | Refusal:
     """The files that `merge` would look at, or what `refused` says; changes nothing."""
     command = MergeCommand(session, sql, {})
-    with command.active():
+    with command.copy.active():
         why = refusal.reason(command.facts())
         if why is not None:
             return Refusal(why)
@@ -131,10 +131,10 @@ class Prepared:
         Raises Delta's concurrency exceptions (delta.exceptions).
         """
         self.figures["executionTimeMs"] = _milliseconds(self.started)
-        with self.command.active():
+        with self.command.copy.active():
             if self.metadata is not None:
-                self.command.set(committing.COMMIT_METADATA, self.metadata(self.kept))
-            session = self.command.session
+                self.command.copy.set(committing.COMMIT_METADATA, self.metadata(self.kept))
+            session = self.command.copy.session
             noted = [committing.set_transaction(session, *one) for one in self.beside.items()]
             version = self.command.commit([*noted, *self.actions], self.figures)
         return Merged(
@@ -168,7 +168,7 @@ def prepare(session: SparkSession, sql: str, **asked: Unpack[Asked]) -> Prepared
     if progress is not None:
         settings |= {committing.TXN_APP: progress[0], committing.TXN_VERSION: str(progress[1])}
     command = MergeCommand(session, sql, settings, asked.get("sort_by", ()))
-    with command.active():
+    with command.copy.active():
         why = refusal.reason(command.facts())
         if why is not None:
             return Refusal(why)
@@ -208,7 +208,7 @@ def _run(prepared: Prepared, beside: ThreadPoolExecutor) -> str | None:
     figures = prepared.figures
 
     def start(task: Callable[[], Any]) -> Any:
-        return jvm.beside(beside, command.session, command.spark, task)
+        return jvm.beside(beside, command.copy.session, command.copy.spark, task)
 
     finding = start(command.candidates)
     with command.in_transaction():

@@ -185,7 +185,7 @@ def _take_back(
     if last.head != log.TableVersion(publisher.source.table_id, publisher.source.version):
         # Others have published since, who look at this too.
         return (last.head or last.source).version, moved
-    with _alone(publisher.session, target):
+    with _alone(publisher.source.session, target):
         return last.source.version, last.publish(note)
 
 

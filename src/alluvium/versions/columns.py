@@ -238,6 +238,20 @@ def mixed_up(
     return [name for name in sorted(found) if name.rpartition(".")[0] not in found]
 
 
+def renamed(ours: StructType, theirs: StructType) -> dict[str, str]:
+    """By their names, columns of one table that another has under a name of its own, with that."""
+    mine, other = (
+        {one.name: one.metadata.get(PHYSICAL, one.name) for one in schema}
+        for schema in (ours, theirs)
+    )
+    names = {inside: name for name, inside in other.items()}
+    return {
+        name: names[inside]
+        for name, inside in mine.items()
+        if name not in other and names.get(inside, name) not in mine
+    }
+
+
 def _physical(kind: DataType) -> dict[tuple[str, ...], tuple[str, ...]]:
     """By the path of names to each field, the path of the names that files have."""
     if isinstance(kind, ArrayType):

@@ -21,7 +21,7 @@ from alluvium.merge import execute, one_commit, progress
 from alluvium.names import bare, quoted
 from alluvium.plan.versions import three_ways
 from alluvium.plan.versions.three_ways import MergedBranch
-from alluvium.versions.columns import in_order, mixed_up
+from alluvium.versions.columns import in_order, mixed_up, renamed
 from alluvium.versions.constraints import broken, check_identity
 from alluvium.versions.diff import FilesGoneError, diff
 from alluvium.versions.points import Point
@@ -289,11 +289,16 @@ when not matched and applied.change <> 'removed'
         ours, theirs = (
             {field.name: field.dataType.simpleString() for field in one} for one in schemas[:2]
         )
+        others = renamed(*schemas[:2])
         differ = [
+            f"{new} on the branch is {old} in the table, for one of them renamed it"
+            for new, old in others.items()
+        ]
+        differ += [
             f"{name} is {ours.get(name, 'not there')} on the branch and"
             f" {theirs.get(name, 'not there')} in the table"
             for name in [*ours, *(one for one in theirs if one not in ours)]
-            if ours.get(name) != theirs.get(name)
+            if ours.get(name) != theirs.get(name) and name not in {*others, *others.values()}
         ]
         replaced = (
             self._until.table_id != self._began[0],

@@ -18,6 +18,7 @@ from alluvium.compact.run import compact
 from alluvium.delta.files import column_values
 from alluvium.delta.log import log
 from alluvium.delta.rewrite.layout_commits import LayoutCommits
+from alluvium.delta.rewrite.table_files import TableFiles
 from alluvium.plan.automata import Index
 from alluvium.plan.layout.errors import LayoutError
 from alluvium.plan.layout.settings import Layout
@@ -170,7 +171,7 @@ def test_the_sort_key_has_indexes_unless_the_layout_says_otherwise(
         assert {column for one in found.values() for column in one} == said
         check(path, found, {"service": "service"})
     spark.sql(f"insert into {table} (id, service, day) values (1, 's-1', date'+12000-01-01')")
-    tags = LayoutCommits(spark, table)
+    tags = LayoutCommits(TableFiles(spark, table))
     indexer = tags.indexer(["day"])
     assert indexer is not None
     late = spark.sql(f"select _metadata.file_name from {table} where day > '9999-12-31'").first()
@@ -183,7 +184,7 @@ def test_the_sort_key_has_indexes_unless_the_layout_says_otherwise(
         f"create table {by_id} (service string) using delta"
         " tblproperties ('delta.columnMapping.mode' = 'id')"
     )
-    assert LayoutCommits(spark, by_id).indexer(["service"]) is None
+    assert LayoutCommits(TableFiles(spark, by_id)).indexer(["service"]) is None
     wrong = Layout(("service",), index=("padded", "At", "nobody", "service"))
     with pytest.raises(LayoutError) as refused:
         compact(spark, table, wrong, "m")

@@ -36,13 +36,13 @@ def _of_small_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A name for each time that a table's state was read."""
     found: list[str] = []
-    read = run.read_state
+    read = run.look
 
-    def noted(kind: object, session: object, table: str, *others: object) -> object:
+    def noted(session: object, table: str, *others: object) -> object:
         found.append(table)
-        return read(kind, session, table, *others)
+        return read(session, table, *others)
 
-    monkeypatch.setattr(run, "read_state", noted)
+    monkeypatch.setattr(run, "look", noted)
     return found
 
 

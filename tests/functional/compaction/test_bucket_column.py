@@ -21,6 +21,7 @@ from alluvium.compact.run import compact
 from alluvium.delta.log import log
 from alluvium.delta.rewrite import bucket_column
 from alluvium.delta.rewrite.rewrite import Rewriter
+from alluvium.delta.rewrite.table_files import TableFiles
 from alluvium.plan.layout.generated import GeneratedColumn
 from alluvium.plan.layout.settings import WINDOWS, Layout
 from dbt.adapters.alluvium.handle import SessionHandle
@@ -143,14 +144,14 @@ def test_filters_and_compaction_know_the_windows(session: SparkSession, window: 
         assert wanted <= kept.files <= wanted + 3
     assert log.skipping(session, table, "at is null").files == 1
 
-    rewriter = Rewriter(session, table)
-    fragments = rewriter.fragments("service", "at", window).to_pandas()
+    files = TableFiles(session, table)
+    fragments = files.fragments("service", "at", window).to_pandas()
     ends = times.dt.to_period(PERIODS[window]).dt.end_time.dt.ceil("h").drop_duplicates()
     expected = sorted((ends - pd.Timestamp(0)) / pd.Timedelta(seconds=1))
     assert sorted(fragments["ends"].dropna()) == expected
     assert fragments["ends"].isna().sum() == 1
     # By the name of the column itself it is the same.
-    by_name = rewriter.fragments("service", f"at_{window}", window).to_pandas()
+    by_name = files.fragments("service", f"at_{window}", window).to_pandas()
     assert by_name["ends"].equals(fragments["ends"])
 
 
@@ -214,7 +215,7 @@ def test_a_table_without_it_is_refused(session: SparkSession) -> None:
     with pytest.raises(ValueError, match="'region' is int; accepted for the window day: timestamp"):
         bucket_column.check_table(session, table, GeneratedColumn("region", "day"))
     with pytest.raises(ValueError, match="neither by 'at' nor by 'at_week'"):
-        Rewriter(session, table).fragments("region", "at", "week")
+        TableFiles(session, table).fragments("region", "at", "week")
 
 
 @pytest.mark.slow
@@ -254,8 +255,8 @@ def test_a_time_keeps_its_spelling(session: SparkSession, tmp_path: Path) -> Non
         session.sql(f"insert into {table} values ({number}, timestamp'2024-03-01 05:00:00Z')")
         rows = pd.DataFrame({"id": [10 + number], **times})
         write_deltalake(tmp_path / "table", rows, mode="append")
-    rewriter = Rewriter(session, table)
-    fragments = rewriter.fragments("id", "at", "hour", "")
+    read = TableFiles(session, table)
+    rewriter, fragments = Rewriter(read), read.fragments("id", "at", "hour", "")
     files = {add["path"]: add["partitionValues"]["at"] for add in adds(tmp_path / "table")}
     with_zone = "2024-03-01T05:00:00.000000Z"
     assert sorted(spelled == with_zone for spelled in files.values()) == [False] * 4 + [True] * 4

@@ -34,6 +34,7 @@ from pyspark.sql import SparkSession
 from alluvium.compact.run import compact, preview
 from alluvium.delta.log.concurrency_errors import OTHER_ROWS
 from alluvium.delta.rewrite.rewrite import Rewriter
+from alluvium.delta.rewrite.table_files import TableFiles
 from alluvium.marks import LAYOUT_TAG
 from alluvium.plan.layout.errors import LayoutError
 from alluvium.plan.layout.settings import Layout
@@ -160,17 +161,17 @@ def test_an_append_meanwhile_stays_and_a_delete_of_an_input_wins(session: SparkS
     table = create(session, "vectors", files=8)
     paths = sorted(live_files(session, table))
     groups = [paths[:4], paths[4:]]
-    rewriter = Rewriter(session, table)
+    rewriter = Rewriter(TableFiles(session, table))
     first, second = (one.files for one in rewriter.write(groups, Layout(SORT_BY), 10_000))
     append(session, table, files=1, seed=99)
     after_append = rows_of(session, table)
-    rewriter.commit(groups[0], [(one, {}) for one in first], "{}")
+    rewriter.commits.commit(groups[0], [(one, {}) for one in first], "{}")
     assert rows_of(session, table) == after_append
 
     session.sql(f"delete from {table} where status = 500")
     after_delete = rows_of(session, table)
     with pytest.raises(OTHER_ROWS):
-        rewriter.commit(groups[1], [(one, {}) for one in second], "{}")
+        rewriter.commits.commit(groups[1], [(one, {}) for one in second], "{}")
     assert rows_of(session, table) == after_delete
 
 
@@ -206,7 +207,7 @@ def test_new_labels_live_through_checkpoints_and_concurrent_deletes(
     session.sql(f"alter table {table} set tblproperties ('delta.checkpointInterval'='3')")
     alive = rows_of(session, table)
     for number in range(commits):
-        rewriter = Rewriter(session, table)
+        rewriter = Rewriter(TableFiles(session, table))
         tags = {path: {LAYOUT_TAG: f'{{"n":{number}}}'} for path in live_files(session, table)}
         if number % 3 == 1:
             # Another writer hides a row of a file that is being labelled.
@@ -214,9 +215,9 @@ def test_new_labels_live_through_checkpoints_and_concurrent_deletes(
             session.sql(f"delete from {table} where message = '{first}'")
             alive = [row for row in alive if json.loads(row)["message"] != first]
             with pytest.raises(OTHER_ROWS):
-                rewriter.relabel(tags, "{}")
-            rewriter = Rewriter(session, table)
-        rewriter.relabel(tags, "{}")
+                rewriter.commits.relabel(tags, "{}")
+            rewriter = Rewriter(TableFiles(session, table))
+        rewriter.commits.relabel(tags, "{}")
         assert rows_of(session, table) == alive
     labels = [add["tags"][LAYOUT_TAG] for add in live_files(session, table).values()]
     assert labels == [f'{{"n":{commits - 1}}}'] * len(labels)
@@ -259,9 +260,9 @@ def test_a_delete_that_begins_before_new_labels_and_ends_after_them(
     thread.start()
     while not begun.exists() and thread.is_alive():
         time.sleep(0.05)
-    rewriter = Rewriter(session, table)
+    rewriter = Rewriter(TableFiles(session, table))
     labels = {path: {LAYOUT_TAG: '{"n":1}'} for path in live_files(session, table)}
-    version = rewriter.relabel(labels, "{}")
+    version = rewriter.commits.relabel(labels, "{}")
     go.touch()
     thread.join()
     # Delta refuses it, for its rows may have gone elsewhere: the labels stay, and it can go again.
@@ -273,8 +274,8 @@ def test_a_delete_that_begins_before_new_labels_and_ends_after_them(
     assert rows_of(session, table) == left
     # Over a checkpoint, too.
     for number in range(2):
-        rewriter = Rewriter(session, table)
-        rewriter.relabel({path: {LAYOUT_TAG: f'{{"n":{number}}}'} for path in labels}, "{}")
+        rewriter = Rewriter(TableFiles(session, table))
+        rewriter.commits.relabel({path: {LAYOUT_TAG: f'{{"n":{number}}}'} for path in labels}, "{}")
         assert rows_of(session, table) == left
 
 

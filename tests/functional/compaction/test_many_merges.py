@@ -20,9 +20,12 @@ from support.opens import counting
 
 from alluvium.compact.outcome import Compacted, MergeError
 from alluvium.compact.run import compact
+from alluvium.delta.log import committing
 from alluvium.delta.log.concurrency_errors import OTHER_ROWS
 from alluvium.delta.rewrite import layout_commits
+from alluvium.delta.rewrite.layout_commits import LayoutCommits
 from alluvium.delta.rewrite.rewrite import Rewriter
+from alluvium.delta.rewrite.table_files import TableFiles
 from alluvium.plan.layout.settings import Layout
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -76,8 +79,8 @@ def test_others_that_commit_meanwhile_are_seen(
     """However long ago the version was that was planned for."""
     monkeypatch.setattr(layout_commits, "_LONG_AGO", long_ago)
     table = make(tmp_path / "table", 4)
-    rewriter = Rewriter(spark, table)
-    fragments = rewriter.fragments("service", "kind", "day").to_pylist()
+    files = TableFiles(spark, table)
+    rewriter, fragments = Rewriter(files), files.fragments("service", "kind", "day").to_pylist()
     inputs: dict[str, list[str]] = {}
     for one in fragments:
         inputs.setdefault(json.loads(one["bucket"])["kind"], []).append(one["path"])
@@ -85,22 +88,22 @@ def test_others_that_commit_meanwhile_are_seen(
     other = spark.newSession()
 
     def commit(kind: str) -> int:
-        return rewriter.commit(inputs[kind], [(one, {}) for one in made[kind].files], "{}")
+        return rewriter.commits.commit(inputs[kind], [(one, {}) for one in made[kind].files], "{}")
 
     begun: list[int] = []
-    transaction = Rewriter._transaction
+    transaction = committing.transaction
 
-    def noted(self: Rewriter, snapshot: Any = None) -> Any:
-        begun.append(int((snapshot or self._snapshot).version()))
-        return transaction(self, snapshot)
+    def noted(session: SparkSession, snapshot: Any) -> Any:
+        begun.append(int(snapshot.version()))
+        return transaction(session, snapshot)
 
-    monkeypatch.setattr(Rewriter, "_transaction", noted)
+    monkeypatch.setattr(committing, "transaction", noted)
     first = commit("k0")
     other.sql(f"insert into {table} values (1000, 'a', 'm', 'k1')")
     other.sql(f"delete from {table} where kind = 'k2' and id < 10")
     rows = tables.rows_of(spark, table)
     spark.sql(f"refresh table {table}")
-    Rewriter(spark, table)  # reads the newest version
+    TableFiles(spark, table)  # reads the newest version
     assert commit("k1") == first + 3
     with pytest.raises(OTHER_ROWS):
         commit("k2")
@@ -109,7 +112,7 @@ def test_others_that_commit_meanwhile_are_seen(
     # The version after the first merge, or the newest where nothing that it takes has changed.
     newest = [first + 2, first, first + 3]
     assert begun[1:] == (newest if long_ago == 0 else [first] * 3)
-    assert set(rewriter._known) == set(inputs["k2"])
+    assert set(rewriter.commits._known) == set(inputs["k2"])
 
 
 @pytest.mark.parametrize("altered", [False, True])
@@ -119,19 +122,19 @@ def test_a_later_version_to_begin_at_hides_nothing(
     """What others did after the version that was looked at last is seen all the same."""
     monkeypatch.setattr(layout_commits, "_LONG_AGO", 2)
     table = make(tmp_path / "table", 4)
-    rewriter = Rewriter(spark, table)
-    inputs: dict[str, list[str]] = {}
-    for one in rewriter.fragments("service", "kind", "day").to_pylist():
+    files = TableFiles(spark, table)
+    rewriter, inputs = Rewriter(files), dict[str, list[str]]()
+    for one in files.fragments("service", "kind", "day").to_pylist():
         inputs.setdefault(json.loads(one["bucket"])["kind"], []).append(one["path"])
     made = dict(zip(inputs, rewriter.write(list(inputs.values()), LAYOUT, 1000), strict=True))
 
     def commit(kind: str) -> int:
-        return rewriter.commit(inputs[kind], [(one, {}) for one in made[kind].files], "{}")
+        return rewriter.commits.commit(inputs[kind], [(one, {}) for one in made[kind].files], "{}")
 
     def other(statement: str) -> None:
         spark.newSession().sql(statement)
         spark.sql(f"refresh table {table}")
-        Rewriter(spark, table)  # reads the newest version
+        TableFiles(spark, table)  # reads the newest version
 
     first = commit("k0")
     for value in range(3):
@@ -243,15 +246,15 @@ def test_what_stops_a_run_hides_no_merge_that_failed(
     table = make(path, 4)
     gone = next(one for one in tables.files_of(path) if one.parent.name == "kind=k0")
     gone.unlink()
-    commit, committed = Rewriter.commit, []
+    commit, committed = LayoutCommits.commit, []
 
-    def full(self: Rewriter, *args: Any) -> int:
+    def full(self: LayoutCommits, *args: Any) -> int:
         if len(committed) == 2:
             raise RuntimeError("the disk is full")
         committed.append(commit(self, *args))
         return committed[-1]
 
-    monkeypatch.setattr(Rewriter, "commit", full)
+    monkeypatch.setattr(LayoutCommits, "commit", full)
     with pytest.raises(MergeError, match="stopped by RuntimeError: the disk is full") as raised:
         compact(spark, table, LAYOUT, "logs")
     assert gone.name in str(raised.value)
@@ -262,15 +265,15 @@ def test_what_stops_a_run_hides_no_merge_that_is_committed(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = make(tmp_path / "table", 4)
-    commit, committed = Rewriter.commit, []
+    commit, committed = LayoutCommits.commit, []
 
-    def full(self: Rewriter, *args: Any) -> int:
+    def full(self: LayoutCommits, *args: Any) -> int:
         if len(committed) == 2:
             raise RuntimeError("the disk is full")
         committed.append(commit(self, *args))
         return committed[-1]
 
-    monkeypatch.setattr(Rewriter, "commit", full)
+    monkeypatch.setattr(LayoutCommits, "commit", full)
     with pytest.raises(MergeError) as raised:
         compact(spark, table, LAYOUT, "logs")
     assert str(raised.value) == "logs: the run was stopped by RuntimeError: the disk is full"
@@ -306,7 +309,7 @@ def test_a_cancelled_run_is_no_failed_merge(
         threading.Timer(1, spark.sparkContext.cancelAllJobs).start()
         spark.range(1).selectExpr("reflect('java.lang.Thread', 'sleep', 60000L)").collect()
 
-    monkeypatch.setattr(Rewriter, "commit", slow)
+    monkeypatch.setattr(LayoutCommits, "commit", slow)
     with pytest.raises(Exception, match="SPARK_JOB_CANCELLED") as raised:
         compact(spark, table, LAYOUT, "logs")
     assert not isinstance(raised.value, MergeError)

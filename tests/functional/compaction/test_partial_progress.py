@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from alluvium.compact import history
 from alluvium.compact.run import compact
+from alluvium.delta.rewrite.layout_commits import LayoutCommits
 from alluvium.delta.rewrite.rewrite import Rewriter
 from alluvium.plan.layout.settings import Layout
 
@@ -177,15 +178,15 @@ def test_merges_do_not_go_ahead_of_labels_that_were_refused(
     """Another writer has changed what the plan is made of."""
     table = overlapping_ends(spark, tmp_path / "table", enableDeletionVectors="true")
     kept = tables.rows_of(spark, table)
-    relabel, write, other, gone = Rewriter.relabel, Rewriter.write, spark.newSession(), []
+    relabel, write, other, gone = LayoutCommits.relabel, Rewriter.write, spark.newSession(), []
     refused_at: list[int] = []
     merged_at: list[int] = []
 
     def noted(rewriter: Rewriter, *args: Any) -> Any:
-        merged_at.append(rewriter.version)
+        merged_at.append(rewriter._table.version)
         return write(rewriter, *args)
 
-    def late(rewriter: Rewriter, tags: dict[str, Any], metadata: str) -> int:
+    def late(commits: LayoutCommits, tags: dict[str, Any], metadata: str) -> int:
         """Another writer deletes a row of a fragment that is to get a label."""
         if not gone:
             [row] = other.sql(
@@ -193,11 +194,11 @@ def test_merges_do_not_go_ahead_of_labels_that_were_refused(
                 f" where endswith(_metadata.file_path, '{min(tags)}')"
             ).first()
             gone.append(row)
-            refused_at.append(rewriter.version)
+            refused_at.append(commits._table.version)
             other.sql(f"delete from {table} where id = {json.loads(row)['id']}")
-        return relabel(rewriter, tags, metadata)
+        return relabel(commits, tags, metadata)
 
-    monkeypatch.setattr(Rewriter, "relabel", late)
+    monkeypatch.setattr(LayoutCommits, "relabel", late)
     monkeypatch.setattr(Rewriter, "write", noted)
     done = compact(spark, table, BY_ID, "logs")
 

@@ -21,6 +21,7 @@ from alluvium.compact import history
 from alluvium.compact.outcome import Compacted
 from alluvium.compact.run import compact
 from alluvium.delta.rewrite.rewrite import Rewriter
+from alluvium.delta.rewrite.table_files import TableFiles
 from alluvium.plan.compaction import row_groups
 from alluvium.plan.layout.settings import Layout
 
@@ -145,10 +146,10 @@ def test_heavy_rows_that_come_to_lie_together(spark: SparkSession, tmp_path: Pat
 def test_a_storage_that_refuses_to_delete_stops_nothing(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    rewriter = Rewriter(spark, tables.make(spark, tmp_path / "table", 1))
-    path = rewriter._jvm.org.apache.hadoop.fs.Path("http://127.0.0.1/part-0.parquet")
+    table = TableFiles(spark, tables.make(spark, tmp_path / "table", 1))
+    path = table.copy.jvm.org.apache.hadoop.fs.Path("http://127.0.0.1/part-0.parquet")
     # Hadoop cannot delete over HTTP, and says so by an exception that pyspark knows.
-    rewriter._delete([SimpleNamespace(absolutePath=lambda _: path)])
+    Rewriter(table)._delete([SimpleNamespace(absolutePath=lambda _: path)])
 
 
 @pytest.mark.slow

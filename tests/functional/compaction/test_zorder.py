@@ -30,6 +30,7 @@ from support.settings import settings
 from alluvium.compact.outcome import MergeError
 from alluvium.compact.run import compact, preview
 from alluvium.delta.rewrite.rewrite import Rewriter
+from alluvium.delta.rewrite.table_files import TableFiles
 from alluvium.marks import LAYOUT_TAG
 from alluvium.merge import progress
 from alluvium.plan.layout import sort_key
@@ -270,13 +271,13 @@ def test_a_column_may_have_the_name_of_the_place(session: SparkSession) -> None:
 def test_cuts_disturb_nobody_and_two_that_make_them_cannot_both(session: SparkSession) -> None:
     table = uniform(session, 100, files=2)
     paths = sorted(live_files(session, table))
-    one, two, writer = (Rewriter(session, table) for _ in range(3))
+    one, two, writer = (Rewriter(TableFiles(session, table)) for _ in range(3))
     made = writer.write([paths], Layout(("a", "at")), 1000)[0].files
     one.make_cuts(("a", "at"), paths)
     with pytest.raises(ConcurrentTransactionException):
         two.make_cuts(("a", "at"), paths)
-    writer.commit(paths, [(file, {}) for file in made], "{}")
-    again = Rewriter(session, table)
+    writer.commits.commit(paths, [(file, {}) for file in made], "{}")
+    again = TableFiles(session, table)
     assert again.cuts(("a", "at")) is not None
     assert again.cuts(("at", "a")) is None
     assert len(cuts_of(session, table)) == 1

@@ -478,8 +478,8 @@ def delta_prepares(session: SparkSession, sql: str) -> Prepared:
     """The merge as Delta's own steps do it, up to the commit."""
     statement = MergeCommand(session, sql, {})
     command, transaction = statement._command, statement._transaction
-    spark = statement.spark
-    with statement.active(), statement.in_transaction():
+    spark = statement.copy.spark
+    with statement.copy.active(), statement.in_transaction():
         command.prepareMergeSource(
             spark,
             command.source(),

@@ -15,7 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 from functional import delta_rs
 from functional.runner import Project, add_macros
 
-from alluvium.delta.rewrite.rewrite import Rewriter
+from alluvium.delta.rewrite.table_files import TableFiles
 
 pytestmark = pytest.mark.spark
 
@@ -537,7 +537,7 @@ def test_each_kind_of_candidate(project: Project) -> None:
 
     # Only the candidate is compacted.
     with pytest.raises(ValueError, match="the table is published"):
-        Rewriter(project.session, f"{SCHEMA}.`plain_shown`")
+        TableFiles(project.session, f"{SCHEMA}.`plain_shown`").check_rewritable()
 
 
 DAYS = ("--event-time-start", "2026-01-01", "--event-time-end", "2026-01-04")

@@ -25,6 +25,7 @@ from alluvium.delta.published.published import Publisher
 from alluvium.delta.refs import pinned
 from alluvium.delta.refs.needed_files import forget
 from alluvium.delta.rewrite.layout_commits import LayoutCommits
+from alluvium.delta.rewrite.table_files import TableFiles
 from alluvium.engine.causes import explain
 from alluvium.publish.publish import head, publish
 from alluvium.recovery.fsck import Fsck
@@ -485,7 +486,7 @@ def test_what_a_compaction_moved(
     # The same files, and the tags and statistics that are new.
     assert not files & set(spark.table(made.shown).inputFiles())
     labels = {file["path"]: {"of": "the source"} for file in files_of(spark, made.name)}
-    LayoutCommits(spark, made.name).relabel(labels, "{}")
+    LayoutCommits(TableFiles(spark, made.name)).relabel(labels, "{}")
     made.publish()
     assert made.history()[-1] == "COMPUTE STATS"
     assert {file["tags"]["of"] for file in files_of(spark, made.shown)} == {"the source"}
@@ -498,7 +499,7 @@ def test_what_comes_between_its_steps(
     """After the one before: everything is published."""
     made = moved
     labels = {file["path"]: {"of": "nobody"} for file in files_of(spark, made.name)}
-    LayoutCommits(spark, made.name).relabel(labels, "{}")
+    LayoutCommits(TableFiles(spark, made.name)).relabel(labels, "{}")
     labelling = Publisher(spark, made.name, made.shown)
     made.do("delete from {t} where id = 5", drop(range(5, 6)))
     insert(made, range(50, 55))

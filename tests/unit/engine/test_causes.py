@@ -253,6 +253,11 @@ def test_a_damaged_table_has_a_tool_that_mends_it(message: str) -> None:
     assert text.count(MENDS) == 1
 
 
+def test_a_folder_that_is_gone_may_be_a_tables() -> None:
+    text = said(("DeltaAnalysisException", "[DELTA_TABLE_NOT_FOUND] Delta table s.t doesn't exist"))
+    assert text.endswith(f"s.t doesn't exist. If a model's table was there: {MENDS}")
+
+
 def test_what_is_no_damage_gets_no_such_advice() -> None:
     other = "[DELTA_UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION_DURATION] Cannot"
     assert MENDS not in said(("DeltaIllegalStateException", f"{other} time travel."))

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from alluvium.ingest.intake import Intake
 from alluvium.ingest.landing import Landed, may_be_listed, replaced, triggers, unread
 from alluvium.ingest.local_folder import each_once, read_places
 
@@ -41,6 +44,27 @@ def test_triggers(max_files: int | None, max_bytes: int | None, expected: list[s
     chosen = triggers(files, max_files, max_bytes)
     assert ["".join(f.name for f in some) for some in chosen] == expected
     assert list(triggers([], max_files, max_bytes)) == []
+
+
+def test_an_archive_never_overwrites() -> None:
+    """By a store that says so, as Hadoop's file systems do."""
+    there = {"/kept/in/a.json": "first", "/kept/in/a.2.json": "second", "/in/a.json": "third"}
+
+    def rename(path: str, new: str) -> None:
+        if new in there:
+            raise FileExistsError(new)
+        there[new] = there.pop(path)
+
+    Intake._archive(
+        cast("Any", SimpleNamespace(_files=SimpleNamespace(rename=rename))),
+        "/in/a.json",
+        "/kept/in/a.json",
+    )
+    assert there == {
+        "/kept/in/a.json": "first",
+        "/kept/in/a.2.json": "second",
+        "/kept/in/a.3.json": "third",
+    }
 
 
 @pytest.mark.parametrize(

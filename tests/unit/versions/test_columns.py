@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql.types import ArrayType, DataType, IntegerType, MapType, StructField, StructType
 
 from alluvium.plan.versions.properties import PHYSICAL
-from alluvium.versions.columns import Columns, mixed_up
+from alluvium.versions.columns import Columns, mixed_up, renamed
 
 
 def columns(**physical: str | tuple[str, DataType]) -> StructType:
@@ -73,6 +73,19 @@ def test_names_of_other_columns(
     ours: StructType, theirs: StructType, replaced: tuple[bool, bool], found: list[str]
 ) -> None:
     assert mixed_up(ours, theirs, BEGAN, BEGAN, replaced=replaced) == found
+
+
+def test_columns_that_have_another_name() -> None:
+    other = columns(c="a", b="b")
+    assert renamed(other, columns(a="a", b="b")) == {"c": "a"}
+    assert renamed(columns(a="a", b="b"), other) == {"a": "c"}
+    # Names that both have are told of otherwise; so is what only one has.
+    assert renamed(columns(a="b", b="a"), columns(a="a", b="b")) == {}
+    assert renamed(columns(a="a", b="p1"), columns(a="a", c="c")) == {}
+    assert renamed(columns(c="a", a="p1"), columns(a="a")) == {}
+    # Without ids a column is another one.
+    plain = StructType([StructField("c", IntegerType())])
+    assert renamed(plain, columns(a="a")) == {}
 
 
 def test_columns_that_came_before_the_last_merge() -> None:

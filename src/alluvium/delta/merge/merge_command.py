@@ -39,10 +39,10 @@ _UNMATCHED = "__alluvium_unmatched_clause"
 _TASK = 256 * 2**20
 
 
-class MergeCommand(jvm.SessionCopy):
+class MergeCommand:
     """One MERGE in a transaction of its own.
 
-    settings: Spark settings of this statement alone.
+    settings: Spark settings of its own session, which is `copy`.
     sort_by: columns that each new file is sorted by.
 
     Raises AnalysisException (pyspark.errors) as MERGE does.
@@ -57,17 +57,18 @@ class MergeCommand(jvm.SessionCopy):
         settings: Mapping[str, str],
         sort_by: Sequence[str] = (),
     ) -> None:
-        super().__init__(session)
-        self._sort_by = sort_by
+        self.copy = copy = jvm.SessionCopy(session)
+        self._spark, self._functions, self._seq = copy.spark, copy.functions, copy.seq
+        self._internal, self._none, self._sort_by = copy.internal, copy.none, sort_by
         self._expressions = self._internal(spark.EXPRESSION_UTILS)
         for key, value in settings.items():
-            self.set(key, value)
-        with self.active():
-            parsed = self.spark.sessionState().sqlParser().parsePlan(sql)
+            copy.set(key, value)
+        with copy.active():
+            parsed = self._spark.sessionState().sqlParser().parsePlan(sql)
             # Not executed, but optimised as a command is before it runs: Delta skips no file by
             # a BETWEEN, which the optimiser turns into two comparisons.
             mode = self._internal(spark.COMMAND_EXECUTION_MODE).SKIP()
-            self._command = self.spark.sessionState().executePlan(parsed, mode).optimizedPlan()
+            self._command = self._spark.sessionState().executePlan(parsed, mode).optimizedPlan()
             self.is_merge = self._command.getClass().getSimpleName() == "MergeIntoCommand"
             if self.is_merge:
                 self._transaction = self._command.targetDeltaLog().startTransaction(
@@ -98,12 +99,12 @@ class MergeCommand(jvm.SessionCopy):
         index = command.targetFileIndex()
         patterns = self._internal(spark.TREE_PATTERN)
         parts = [command.condition(), *self._matched, *self._unmatched]
-        collects = self.spark.conf().get("spark.databricks.delta.stats.collect", "true")
+        collects = self._spark.conf().get("spark.databricks.delta.stats.collect", "true")
         return Facts(
             by_source=not command.notMatchedBySourceClauses().isEmpty(),
             widens_schema=command.canMergeSchema(),
             no_vectors=not self.inserts_only
-            and not command.shouldWritePersistentDeletionVectors(self.spark, transaction),
+            and not command.shouldWritePersistentDeletionVectors(self._spark, transaction),
             change_feed=command.isCdcEnabled(transaction),
             row_tracking=self._internal(delta.ROW_TRACKING).isSupported(protocol),
             identity=not self._internal(delta.IDENTITY_COLUMN)
@@ -128,11 +129,11 @@ class MergeCommand(jvm.SessionCopy):
 
     def was_executed(self) -> bool:
         """Whether the progress in the settings is recorded in the table already."""
-        return bool(self._command.hasBeenExecuted(self._transaction, self.spark, self._none))
+        return bool(self._command.hasBeenExecuted(self._transaction, self._spark, self._none))
 
     def candidates(self) -> JavaSeq:
         """The files that may hold a match, registered as what this transaction has read."""
-        predicates = self._command.getTargetOnlyPredicates(self.spark)
+        predicates = self._command.getTargetOnlyPredicates(self._spark)
         return self._transaction.filterFiles(predicates, True)
 
     def with_keys(
@@ -144,7 +145,7 @@ class MergeCommand(jvm.SessionCopy):
         """
         rows = self._frame(self._command.source()) if source is None else source
         scanned = self._transaction.metadata().schema()
-        return matching_files.left(self, self._command, scanned, candidates, rows, small)
+        return matching_files.left(self.copy, self._command, scanned, candidates, rows, small)
 
     def materialise_source(self) -> tuple[JavaFrame, int]:
         """The rows of the source, each with a number, computed once; and their bytes in Spark.
@@ -169,16 +170,16 @@ class MergeCommand(jvm.SessionCopy):
         For few rows an adaptive plan costs more than it can win. For many it is the session's, with
         more shuffle partitions where those that it has would be too large for a task.
         """
-        given = self.session.conf
+        given = self.copy.session.conf
         adaptive = str(given.get("spark.sql.adaptive.enabled"))
         shuffles = int(str(given.get("spark.sql.shuffle.partitions")))
         if small:
-            cores = self.session.sparkContext.defaultParallelism
+            cores = self.copy.session.sparkContext.defaultParallelism
             adaptive, shuffles = "false", min(shuffles, max(cores, 1))
         else:
             shuffles = max(shuffles, math.ceil(volume / _TASK))
-        self.set("spark.sql.adaptive.enabled", adaptive)
-        self.set("spark.sql.shuffle.partitions", str(shuffles))
+        self.copy.set("spark.sql.adaptive.enabled", adaptive)
+        self.copy.set("spark.sql.shuffle.partitions", str(shuffles))
 
     def materialise_matches(
         self, source: JavaFrame, candidates: JavaSeq, small: bool
@@ -217,7 +218,7 @@ class MergeCommand(jvm.SessionCopy):
     def _reading(self, files: JavaSeq) -> JavaPlan:
         """The plan that reads some of the target's files."""
         return self._command.buildTargetPlanWithFiles(
-            self.spark, self._transaction, files, self._seq([])
+            self._spark, self._transaction, files, self._seq([])
         )
 
     def rows_by_file(self, matches: JavaFrame, small: bool) -> list[Any]:
@@ -234,9 +235,9 @@ class MergeCommand(jvm.SessionCopy):
                 functions.count(functions.lit(1)),
                 self._seq(
                     [
-                        bitmap_of(self.session, row).getField("cardinality"),
+                        bitmap_of(self.copy.session, row).getField("cardinality"),
                         functions.count(updated),
-                        bitmap_of(self.session, functions.when(clause.isNotNull(), row)),
+                        bitmap_of(self.copy.session, functions.when(clause.isNotNull(), row)),
                     ]
                 ),
             )
@@ -245,7 +246,7 @@ class MergeCommand(jvm.SessionCopy):
 
     def check_ambiguous(self, ambiguous: bool) -> None:
         """Raise what MERGE raises where several source rows match one target row."""
-        self._command.throwErrorOnMultipleMatches(ambiguous, self.spark)
+        self._command.throwErrorOnMultipleMatches(ambiguous, self._spark)
 
     def writes_rows(self) -> bool:
         """Whether any clause writes rows; a statement that only deletes does not."""
@@ -288,12 +289,12 @@ class MergeCommand(jvm.SessionCopy):
         frame = rows.select(output).filter(kept).drop(_DROPPED)
         frame = frame.coalesce(1) if small else frame
         if not self._sort_by:
-            return jvm.items(self._command.writeFiles(self.spark, self._transaction, frame))
+            return jvm.items(self._command.writeFiles(self._spark, self._transaction, frame))
         # MERGE's own writer would move rows to the tasks of their partitions, and out of order.
         partition = list(self._transaction.metadata().partitionSchema().fieldNames())
         if partition:
             frame = frame.repartition(self._seq(functions.col(quoted(name)) for name in partition))
-        ordered = sorted_in_tasks(DataFrame(frame, self.session), partition, self._sort_by)
+        ordered = sorted_in_tasks(DataFrame(frame, self.copy.session), partition, self._sort_by)
         written = self._transaction.writeFiles(ordered._jdf, self._none, False, self._seq([]))
         return jvm.items(written)
 
@@ -308,7 +309,7 @@ class MergeCommand(jvm.SessionCopy):
         return list(self._transaction.snapshot().allFiles().filter(chosen).collect())
 
     def vector_writer(self) -> VectorWriter:
-        return VectorWriter(self.session, self._transaction)
+        return VectorWriter(self.copy.session, self._transaction)
 
     def touched(self, file: str, candidates: Any) -> DeltaFile:
         """The AddFile among `candidates` that is read as `file`."""
@@ -327,13 +328,13 @@ class MergeCommand(jvm.SessionCopy):
         command, transaction = self._command, self._transaction
         for name, value in figures.items():
             self.metrics.apply(name).set(value)
-        transaction.registerSQLMetrics(self.spark, self.metrics)
-        progress = command.createSetTransaction(self.spark, transaction.deltaLog(), self._none)
+        transaction.registerSQLMetrics(self._spark, self.metrics)
+        progress = command.createSetTransaction(self._spark, transaction.deltaLog(), self._none)
         first = [progress.get()] if progress.isDefined() else []
         final = self._seq([*first, *actions])
         predicate = self._internal(delta.MERGE_PREDICATE)
         operation = self._internal(delta.MERGE).apply(
-            self._jvm.scala.Option.apply(command.condition()),
+            self.copy.jvm.scala.Option.apply(command.condition()),
             self._seq(predicate.apply(clause) for clause in self._matched),
             self._seq(predicate.apply(clause) for clause in self._unmatched),
             self._seq([]),
@@ -342,7 +343,7 @@ class MergeCommand(jvm.SessionCopy):
         command.validateNumRecords(final, records, operation, transaction.deltaLog())
         no_tags = getattr(transaction, "commitIfNeeded$default$3")()
         version = transaction.commitIfNeeded(final, operation, no_tags)
-        self.spark.sharedState().cacheManager().recacheByPlan(self.spark, command.target())
+        self._spark.sharedState().cacheManager().recacheByPlan(self._spark, command.target())
         return int(version.get()) if version.isDefined() else None
 
     def close(self) -> None:
@@ -352,7 +353,7 @@ class MergeCommand(jvm.SessionCopy):
         self._kept.clear()
 
     def _frame(self, plan: JavaPlan) -> JavaFrame:
-        frame: JavaFrame = self._internal(delta.DATA_FRAMES).ofRows(self.spark, plan)
+        frame: JavaFrame = self._internal(delta.DATA_FRAMES).ofRows(self._spark, plan)
         return frame
 
     def _attributes(self, expressions: JavaSeq) -> Any:
@@ -367,7 +368,7 @@ class MergeCommand(jvm.SessionCopy):
         rows = frame.localCheckpoint(True, level)
         kept = rows.queryExecution().analyzed().rdd()
         self._kept.append(kept)
-        context = self.session.sparkContext._jsc.sc()
+        context = self.copy.session.sparkContext._jsc.sc()
         stored = [info for info in context.getRDDStorageInfo() if info.id() == kept.id()]
         return rows, sum(info.memSize() + info.diskSize() for info in stored)
 
@@ -396,4 +397,4 @@ class MergeCommand(jvm.SessionCopy):
     def _when(self, clause: Any, column: str, place: int) -> Any:
         """The clause with a look at `column` for its condition, which was computed before."""
         holds = self._expressions.expression(self._is(column, place))
-        return clause.copy(self._jvm.scala.Option.apply(holds), clause.actions())
+        return clause.copy(self.copy.jvm.scala.Option.apply(holds), clause.actions())

@@ -29,16 +29,16 @@ from alluvium.engine.handles import JavaFrame
 IN_FILES = "files"
 
 
-class InlineVectors(jvm.SessionCopy):
+class InlineVectors:
     """The vectors that stand in the log of the newest version of a table."""
 
     def __init__(self, newest: TableSnapshot) -> None:
-        super().__init__(newest.session)
+        self._copy = jvm.SessionCopy(newest.session)
         self._snapshot = newest.delta
         # Another writer may bring back a file that is said to be gone: then nothing is committed.
-        self.set("spark.databricks.delta.maxCommitAttempts", 0)
+        self._copy.set("spark.databricks.delta.maxCommitAttempts", 0)
         # Of a file that is gone there may be several vectors, which Delta's protocol tells apart.
-        self.set("spark.databricks.delta.duplicateActionCheck.enabled", False)
+        self._copy.set("spark.databricks.delta.duplicateActionCheck.enabled", False)
 
     @property
     def count(self) -> int:
@@ -54,8 +54,8 @@ class InlineVectors(jvm.SessionCopy):
         return self._inline(self._snapshot.tombstones())
 
     def _inline(self, actions: JavaFrame) -> list[Any]:
-        with self.active():
-            chosen = self._functions.expr("deletionVector.storageType = 'i'")
+        with self._copy.active():
+            chosen = self._copy.functions.expr("deletionVector.storageType = 'i'")
             return list(actions.filter(chosen).collectAsList())
 
     def mend(self, metadata: Callable[[int], str]) -> DeltaSnapshot:
@@ -66,42 +66,42 @@ class InlineVectors(jvm.SessionCopy):
         Raises Delta's exceptions where somebody else wrote to the table meanwhile.
         """
         for actions, operation in self._commits():
-            self.set(committing.COMMIT_METADATA, metadata(int(self._snapshot.version())))
-            with self.active():
-                transaction = committing.transaction(self.session, self._snapshot)
+            self._copy.set(committing.COMMIT_METADATA, metadata(int(self._snapshot.version())))
+            with self._copy.active():
+                transaction = committing.transaction(self._copy.session, self._snapshot)
                 transaction.readWholeTable()
-                transaction.commit(self._seq(actions), operation)
+                transaction.commit(self._copy.seq(actions), operation)
             self._read_again()
         return self._snapshot
 
     def _read_again(self) -> None:
         """The newest version as the files of the log tell it, with the newest checkpoint."""
         place = log.qualified(self._snapshot.deltaLog())
-        forget(self.session, place)
-        with self.active():
-            self._snapshot = log.snapshot_of(self.session, relation(place))
+        forget(self._copy.session, place)
+        with self._copy.active():
+            self._snapshot = log.snapshot_of(self._copy.session, relation(place))
 
     def _commits(self) -> Iterator[tuple[list[Any], Any]]:
         """The actions and the operation of each commit."""
         if self._files:
-            added = in_files(self, self._snapshot, self._files)
+            added = in_files(self._copy, self._snapshot, self._files)
             # As if deleted long ago: VACUUM does not look at it, and the data file is there.
             gone = [file.removeWithTimestamp(0, False) for file in self._files]
-            added = [edited(self.session, file, dataChange=False) for file in added]
-            yield [*gone, *added], committing.optimize(self.session)
+            added = [edited(self._copy.session, file, dataChange=False) for file in added]
+            yield [*gone, *added], committing.optimize(self._copy.session)
         if self._gone:
             # In a log that tells a file's way from its beginning, Delta keeps each of its removals.
-            with self.active():
+            with self._copy.active():
                 self._snapshot.deltaLog().checkpoint()
             self._read_again()
             actions = []
-            for file, vector in _moved(self, self._snapshot, self._gone):
+            for file, vector in _moved(self._copy, self._snapshot, self._gone):
                 old = json.loads(file.json())["remove"] | {"dataChange": False}
                 kept = old | {"deletionVector": _written(vector)}
                 actions += [old | {"deletionTimestamp": 0}, kept]
-            removed = [committing.action(self.session, "remove", one) for one in actions]
+            removed = [committing.action(self._copy.session, "remove", one) for one in actions]
             # Under this operation Delta does not count them among the files that go.
-            yield removed, self._internal(VECTOR_TOMBSTONES)
+            yield removed, self._copy.internal(VECTOR_TOMBSTONES)
 
 
 def in_files(copy: jvm.SessionCopy, snapshot: DeltaSnapshot, files: Sequence[Any]) -> list[Any]:

@@ -92,10 +92,10 @@ class Publisher(PublishedFiles):
         """
         head, now = self.head, self.source
         is_newest = now.version == self._newest.version
-        target = TableSnapshot(self.session, self._snapshot)
+        target = TableSnapshot(self._copy.session, self._snapshot)
         shown = target.properties if head else None
         is_behind = bool(head and head.version > now.version and now.has(head))
-        with self.active():  # others may have published since the first look
+        with self._copy.active():  # others may have published since the first look
             is_lost = bool(is_behind and head and head.version > now.newest().version)
         return Audit(
             head.version if head else None,
@@ -116,18 +116,18 @@ class Publisher(PublishedFiles):
         by_now: looks again at the source; else it tells of what was there.
         """
         if by_now:
-            with self.active():
+            with self._copy.active():
                 self._newest = self._newest.newest()
         return self._newest.is_undone(version)
 
     def missing(self) -> list[str]:
         """Files and vectors that a publish would bring, and that are gone."""
         files = self._labelled(_coming(self._steps))
-        return pinned.gone(self.session, pinned.paths(self._log, files))
+        return pinned.gone(self._copy.session, pinned.paths(self._log, files))
 
     def endangered(self) -> str | None:
         """After a publish of an old version: why its files may not stay; None where they do."""
-        return pinned.endangered(self.session, self._root, self.missing)
+        return pinned.endangered(self._copy.session, self._root, self.missing)
 
     def planned(self) -> Moved:
         """What a publish would do, at most: files full of tombstones do not come."""
@@ -143,7 +143,7 @@ class Publisher(PublishedFiles):
         Raises Delta's concurrency exceptions (delta.exceptions) where somebody else wrote to the
         published table meanwhile. It is then as they left it.
         """
-        with self.active():
+        with self._copy.active():
             found, metadata, clustering = self._steps, self._metadata(), self._clustering()
             self._mend(note)
             removed = self._published(found.goes)
@@ -177,7 +177,7 @@ class Publisher(PublishedFiles):
         """Put vectors that others, or an earlier version, left in the log into files."""
         if self.head is None or self._changed is not None:  # there are none
             return
-        vectors = InlineVectors(TableSnapshot(self.session, self._snapshot))
+        vectors = InlineVectors(TableSnapshot(self._copy.session, self._snapshot))
         if vectors.count:
             self._snapshot = vectors.mend(lambda base: _noted({**note, "base": base}))
             self._log = self._snapshot.deltaLog()
@@ -201,16 +201,16 @@ class Publisher(PublishedFiles):
     def _note_dependent(self, paths: Sequence[str], added: Sequence[Any]) -> None:
         """Note this table in each folder that its files lie in, before they are its own."""
         this = Dependent("published", self._target, log.qualified(self._log))
-        if len(paths) > FEW or not dependents.is_noted(self.session, this, self._root):
+        if len(paths) > FEW or not dependents.is_noted(self._copy.session, this, self._root):
             # Of a first publish, and where the register is lost.
             folders = dependents.roots(self.source)
         else:
             vectors = (file.deletionVector() for file in added)
             named = [one.pathOrInlineDv() for one in vectors if one and one.storageType() == "p"]
             lie_in = {str(Place.of_uri(path).parent) for path in (*paths, *named)}
-            folders = dependents.roots_of(self.session, lie_in, self._root)
-        new = (one for one in folders if not dependents.is_noted(self.session, this, one))
-        dependents.note(self.session, this, new)
+            folders = dependents.roots_of(self._copy.session, lie_in, self._root)
+        new = (one for one in folders if not dependents.is_noted(self._copy.session, this, one))
+        dependents.note(self._copy.session, this, new)
 
     def _move(self, found: Steps, note: Mapping[str, Any], is_last: bool) -> None:
         """Put what compactions wrote in the place of what they read: no row changes."""
@@ -218,9 +218,10 @@ class Publisher(PublishedFiles):
         now = int(time.time() * 1000)
         gone = [file.removeWithTimestamp(now, False) for file in self._published(found.moved_out)]
         added = [
-            edited(self.session, file, dataChange=False) for file in self._added(found.moved_in)
+            edited(self._copy.session, file, dataChange=False)
+            for file in self._added(found.moved_in)
         ]
-        operation = committing.optimize(self.session)
+        operation = committing.optimize(self._copy.session)
         self._commit(transaction, [*gone, *added], operation, note, is_last)
 
     def _change(
@@ -235,12 +236,12 @@ class Publisher(PublishedFiles):
             transaction.updateMetadata(metadata, True)
         now = int(time.time() * 1000)
         removed = [file.removeWithTimestamp(now, True) for file in gone]
-        manual = self._internal(MANUAL_UPDATE)
+        manual = self._copy.internal(MANUAL_UPDATE)
         self._commit(transaction, [*removed, *added], manual, note, True)
 
     def _begin(self) -> DeltaTransaction:
         """A transaction that fails where somebody else wrote: of two publishers one must lose."""
-        transaction = committing.transaction(self.session, self._snapshot)
+        transaction = committing.transaction(self._copy.session, self._snapshot)
         transaction.txnVersion(self._app)
         transaction.readWholeTable()
         return transaction
@@ -259,16 +260,16 @@ class Publisher(PublishedFiles):
             commit = self.source.commit(self.source.version).id
             about |= {"version": self.source.version, "root": self._root, "commit": commit}
             about |= {"hides": self._asked, "vectors": IN_FILES}
-        self.set(committing.COMMIT_METADATA, _noted(about))
+        self._copy.set(committing.COMMIT_METADATA, _noted(about))
         first = self._marks() if is_last else ()
-        with self.active():  # queries have put the session of their own in its place
-            version = int(transaction.commit(self._seq([*first, *actions]), operation))
+        with self._copy.active():  # queries have put the session of their own in its place
+            version = int(transaction.commit(self._copy.seq([*first, *actions]), operation))
         # Of commits that change no row Delta lets others come between, which nobody compared.
         if version == self._compared + 1:
             self._compared = version
         self._snapshot = self._log.unsafeVolatileSnapshot()
         if self.shown != version:
-            self._snapshot = log.snapshot_at(self.session, self._log, version)
+            self._snapshot = log.snapshot_at(self._copy.session, self._log, version)
 
     def _marks(self) -> Iterator[Any]:
         """The `txn` actions that make this version HEAD."""
@@ -279,7 +280,7 @@ class Publisher(PublishedFiles):
         if self.head is not None and self.head.table_id != self.source.table_id:
             numbers[marks.PUBLISHED + self.head.table_id] = -1
         for app, number in numbers.items():
-            yield committing.set_transaction(self.session, app, number)
+            yield committing.set_transaction(self._copy.session, app, number)
 
     def _relabel(self, paths: Sequence[str], note: Mapping[str, Any], is_last: bool) -> None:
         """Give files the tags and statistics that they have in the source now.
@@ -298,14 +299,16 @@ class Publisher(PublishedFiles):
                 tag["own"] = before["own"]
                 stats = json.dumps({**json.loads(stats or "{}"), "tightBounds": False})
             tags = {**new["tags"], marks.PUBLISHED_TAG: json.dumps(tag)}
-            actions.append(edited(self.session, file, tags=tags, stats=stats, dataChange=False))
-        operation = self._internal(COMPUTE_STATS)(self._seq([]))
+            actions.append(
+                edited(self._copy.session, file, tags=tags, stats=stats, dataChange=False)
+            )
+        operation = self._copy.internal(COMPUTE_STATS)(self._copy.seq([]))
         self._commit(transaction, actions, operation, note, is_last)
 
     def _clustering(self) -> list[DeltaAction]:
         """What a DBA's CLUSTER BY on the published table becomes, where its columns go."""
         schema = log.metadata_action(self.source.delta)["schemaString"]
-        return list(domains.without_lost_columns(self.session, self._snapshot, schema))
+        return list(domains.without_lost_columns(self._copy.session, self._snapshot, schema))
 
     def _metadata(self) -> DeltaAction | None:
         """What this version of the source asks for; None where it is as it should be."""
@@ -322,7 +325,7 @@ class Publisher(PublishedFiles):
             wanted["description"] = self._description
         if wanted == target:
             return None
-        return committing.action(self.session, "metaData", wanted)
+        return committing.action(self._copy.session, "metaData", wanted)
 
 
 def _noted(about: Mapping[str, Any]) -> str:

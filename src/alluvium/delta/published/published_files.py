@@ -66,7 +66,7 @@ class _Changed:
     moves: list[Move] = field(default_factory=list)
 
 
-class PublishedFiles(jvm.SessionCopy):
+class PublishedFiles:
     """The files of a version of a source, and of the newest version of the table that shows it.
 
     Args:
@@ -89,17 +89,17 @@ class PublishedFiles(jvm.SessionCopy):
         hides: bool,
         again: Collection[str] | None = None,
     ) -> None:
-        super().__init__(session)
-        with self.active():
+        self._copy = jvm.SessionCopy(session)
+        with self._copy.active():
             self._newest = self.source = TableSnapshot.of(session, source)
             if version is not None:
                 self.source = self._newest.at(version)
             self._snapshot = log.snapshot_of(session, target)
             self._log = self._snapshot.deltaLog()
         # Row numbers come from Parquet; a table without vectors shows none of them.
-        feature = self._internal(VECTORS_FEATURE)
+        feature = self._copy.internal(VECTORS_FEATURE)
         has_vectors = bool(self.source.delta.protocol().isFeatureSupported(feature))
-        self.set("spark.databricks.delta.deletionVectors.useMetadataRowIndex", has_vectors)
+        self._copy.set("spark.databricks.delta.deletionVectors.useMetadataRowIndex", has_vectors)
         shown = TableSnapshot(session, self._snapshot)
         self.head, self.is_held = shown.head, shown.is_held
         self._again = again
@@ -194,7 +194,7 @@ class PublishedFiles(jvm.SessionCopy):
         for path, file in files.items():
             vector = file.get("deletionVector")
             if vector is not None:
-                vector = absolute_vector(self.session, self.source.delta.deltaLog(), vector)
+                vector = absolute_vector(self._copy.session, self.source.delta.deltaLog(), vector)
             found[path] = self._name(vector)
         return found
 
@@ -229,7 +229,7 @@ class PublishedFiles(jvm.SessionCopy):
 
     def commits(self) -> Iterator[Commit]:
         """The commits of the published table, newest first."""
-        return log.commits_of(self.session, self._snapshot)
+        return log.commits_of(self._copy.session, self._snapshot)
 
     def has_head(self, note: Mapping[str, Any]) -> bool | None:
         """Whether the source has the version that a publish noted, by its commit too.
@@ -251,8 +251,8 @@ class PublishedFiles(jvm.SessionCopy):
         changed = self._changed
         if changed is not None and changed.written.keys() >= set(paths) and 0 < len(paths) <= FEW:
             names = (changed.written[path] for path in paths)
-            files = files.filter(self._functions.col("path").isin(self._seq(names)))
-        return absolute_files(self.session, self._root, files).select(
+            files = files.filter(self._copy.functions.col("path").isin(self._copy.seq(names)))
+        return absolute_files(self._copy.session, self._root, files).select(
             "*", self._vector().alias("vector"), _label().alias("label")
         )
 
@@ -268,7 +268,7 @@ class PublishedFiles(jvm.SessionCopy):
         is_ours = (
             tag.isNotNull() & (self._vector() == own) & ~F.col("path").isin(*self._again or ())
         )
-        return DataFrame(self._snapshot.allFiles().toDF(), self.session).select(
+        return DataFrame(self._snapshot.allFiles().toDF(), self._copy.session).select(
             "path",
             F.when(is_ours, vector).otherwise("?").alias("vector"),
             F.coalesce(F.get_json_object(tag, "$.label"), F.lit("")).alias("label"),
@@ -293,25 +293,25 @@ class PublishedFiles(jvm.SessionCopy):
         actions = self._labelled(paths)
         if actions and self._hides:
             found = {action.path(): self._counted(action) for action in actions}
-            transaction = committing.transaction(self.session, self._snapshot)
+            transaction = committing.transaction(self._copy.session, self._snapshot)
             shown = {file.path(): file.deletionVector() for file in replaced}
             for path, vector in tombstones.hidden(
-                self, self.source.delta, transaction, list(found.values()), shown
+                self._copy, self.source.delta, transaction, list(found.values()), shown
             ):
                 file = found.pop(path)
                 if vector is not None:
                     found[path] = self._hiding(file, vector)
             actions = list(found.values())
-        return in_files(self, self._snapshot, actions)
+        return in_files(self._copy, self._snapshot, actions)
 
     def _counted(self, file: DeltaFile) -> DeltaFile:
         """The file with its row count, which a vector asks for; its footer has it too."""
         if file.numPhysicalRecords().isDefined():
             return file
         path, conf = file.absolutePath(self._log), self._log.newDeltaHadoopConf()
-        (footer,) = footers.read(self._jvm, conf, [(path, int(file.size()))])
+        (footer,) = footers.read(self._copy.jvm, conf, [(path, int(file.size()))])
         stats = json.dumps({"numRecords": footer.num_rows, "tightBounds": False})
-        return edited(self.session, file, stats=stats)
+        return edited(self._copy.session, file, stats=stats)
 
     def _labelled(self, paths: Sequence[str]) -> list[Any]:
         """AddFile actions of the source's files, with the tag that says what they are of."""
@@ -329,7 +329,7 @@ class PublishedFiles(jvm.SessionCopy):
         """AddFile actions of the published table."""
 
         def files(_: Sequence[str]) -> DataFrame:
-            return DataFrame(self._snapshot.allFiles().toDF(), self.session)
+            return DataFrame(self._snapshot.allFiles().toDF(), self._copy.session)
 
         return self._actions("published", files, paths)
 
@@ -339,7 +339,7 @@ class PublishedFiles(jvm.SessionCopy):
         tag = json.loads(wide["tags"][marks.PUBLISHED_TAG])
         tag["own"] = self._name(vector)
         wide["tags"][marks.PUBLISHED_TAG] = json.dumps(tag)
-        return committing.add_file(self.session, wide)
+        return committing.add_file(self._copy.session, wide)
 
     def _actions(
         self, table: str, files: Callable[[Sequence[str]], DataFrame], paths: Sequence[str]
@@ -353,6 +353,6 @@ class PublishedFiles(jvm.SessionCopy):
         if due:
             kept = only(files(due), "path", due)
             known |= dict.fromkeys(due)
-            found = add_files(self.session, kept, self._snapshot).collectAsList()
+            found = add_files(self._copy.session, kept, self._snapshot).collectAsList()
             known |= {file.path(): file for file in found}
         return [known[path] for path in paths if known[path] is not None]

@@ -23,7 +23,7 @@ from alluvium.plan.versions.mapped import renames_or_drops, tells_changes
 from alluvium.plan.versions.properties import MAPPING, identities_on, restored
 
 
-class SettingBack(jvm.SessionCopy):
+class SettingBack:
     """The way from a version of a table, its newest one, back to an earlier one.
 
     Delta's RESTORE keeps the progress of merges and streams: they would pass over what they had
@@ -34,7 +34,7 @@ class SettingBack(jvm.SessionCopy):
     """
 
     def __init__(self, now: TableSnapshot, then: TableSnapshot) -> None:
-        super().__init__(now.session)
+        self._copy = jvm.SessionCopy(now.session)
         self._now, self._then, self._log = now, then, now.delta.deltaLog()
 
     @cached_property
@@ -49,7 +49,7 @@ class SettingBack(jvm.SessionCopy):
 
     def missing(self) -> list[str]:
         """Files and deletion vectors that would come back, and that are gone."""
-        return pinned.gone(self.session, pinned.paths(self._log, self.comes))
+        return pinned.gone(self._copy.session, pinned.paths(self._log, self.comes))
 
     def mistakes(self) -> list[str]:
         """Why the table cannot go back to that version; empty where it can."""
@@ -94,26 +94,26 @@ class SettingBack(jvm.SessionCopy):
         goes, comes, metadata = self.goes, self.comes, self._metadata()
         now = int(time.time() * 1000)
         progress = {**self._progress(), **(marked or {})}
-        self.set(committing.COMMIT_METADATA, message)
-        with self.active():
-            transaction = committing.transaction(self.session, self._now.delta)
+        self._copy.set(committing.COMMIT_METADATA, message)
+        with self._copy.active():
+            transaction = committing.transaction(self._copy.session, self._now.delta)
             # Not a blind append, which others would let come between.
             transaction.readWholeTable()
             if metadata is not None:
                 transaction.updateMetadata(metadata, True)
             actions = [
-                *(committing.set_transaction(self.session, *one) for one in progress.items()),
+                *(committing.set_transaction(self._copy.session, *one) for one in progress.items()),
                 *self._domains,
                 *(file.removeWithTimestamp(now, True) for file in goes),
-                *(edited(self.session, file, dataChange=True) for file in comes),
+                *(edited(self._copy.session, file, dataChange=True) for file in comes),
             ]
-            version = self._jvm.scala.Option.apply(self._then.version)
-            restore = self._internal(RESTORE)(version, self._none)
-            return committing.commit_next(self, transaction, actions, restore)
+            version = self._copy.jvm.scala.Option.apply(self._then.version)
+            restore = self._copy.internal(RESTORE)(version, self._copy.none)
+            return committing.commit_next(self._copy, transaction, actions, restore)
 
     @cached_property
     def _domains(self) -> list[DeltaAction]:
-        return list(domains.restored(self.session, self._then.delta, self._now.delta))
+        return list(domains.restored(self._copy.session, self._then.delta, self._now.delta))
 
     def _metadata(self) -> DeltaAction | None:
         """That of the earlier version; None where it is the same.
@@ -127,7 +127,7 @@ class SettingBack(jvm.SessionCopy):
         wanted = {**then, "configuration": properties, "schemaString": schema}
         if wanted == now:
             return None
-        return committing.action(self.session, "metaData", wanted)
+        return committing.action(self._copy.session, "metaData", wanted)
 
     def _but(self, one: TableSnapshot, other: TableSnapshot) -> list[Any]:
         """The files of one version that the other has not, or has with another vector.
@@ -135,11 +135,13 @@ class SettingBack(jvm.SessionCopy):
         Whole actions, as the table's own log writes them: to ask `steps`, and for the actions then,
         would be two more looks at both versions.
         """
-        frames = (DataFrame(state.delta.allFiles().toDF(), self.session) for state in (one, other))
+        frames = (
+            DataFrame(state.delta.allFiles().toDF(), self._copy.session) for state in (one, other)
+        )
         named, others = (frame.withColumn("__vector", _vector()) for frame in frames)
         left = named.join(others, ["path", "__vector"], "left_anti")
-        with self.active():
-            return list(add_files(self.session, left, one.delta).collectAsList())
+        with self._copy.active():
+            return list(add_files(self._copy.session, left, one.delta).collectAsList())
 
     def _progress(self) -> dict[str, int]:
         """The `txn` actions that are not as they were; -1 for one that was not there."""

@@ -29,9 +29,9 @@ def hidden(
         files: AddFile actions with absolute paths and row counts.
         shown: by path, vectors that it has now: one that hides the same rows stays.
     """
-    helper = copy._internal(VECTOR_HELPER)
+    helper = copy.internal(VECTOR_HELPER)
     place = source.deltaLog().dataPath()
-    known = helper.generateCandidateFileMap(place, copy._seq(files))
+    known = helper.generateCandidateFileMap(place, copy.seq(files))
     vectors = VectorWriter(copy.session, transaction)
     try:
         for row in _rows(copy, helper, source, files):
@@ -50,24 +50,24 @@ def hidden(
 
 def _rows(copy: jvm.SessionCopy, helper: Any, source: DeltaSnapshot, files: Sequence[Any]) -> Any:
     """One JVM row a file with tombstones: its path, and their row numbers as a bitmap."""
-    seq, source_log = copy._seq(files), source.deltaLog()
-    index = copy._internal(BATCH_INDEX)(
+    seq, source_log = copy.seq(files), source.deltaLog()
+    index = copy.internal(BATCH_INDEX)(
         copy.spark, "publish", seq, source_log, source_log.dataPath(), source, False
     )
-    plan = source_log.createDataFrame(source, seq, False, copy._none)
+    plan = source_log.createDataFrame(source, seq, False, copy.none)
     scanned = helper.createTargetDfForScanningForMatches(
         copy.spark, plan.queryExecution().analyzed(), index
     )
     condition = (
         copy.spark.sessionState().sqlParser().parseExpression(f"coalesce(`{TOMBSTONE}`, false)")
     )
-    generator = copy._internal(BITMAP_GENERATOR)
+    generator = copy.internal(BITMAP_GENERATOR)
     with copy.active():
         # No vector is joined to the rows: `VectorWriter` has those of the files.
         found = generator.buildRowIndexSetsForFilesMatchingCondition(
             copy.spark, source_log.dataPath().toString(), False, scanned, seq, condition,
-            copy._none, copy._none,
+            copy.none, copy.none,
         )  # fmt: skip
-        by_file = found.groupBy("filePath", copy._seq([]))
-        numbers = bitmap_of(copy.session, copy._functions.col("rowIndexCol"))
-        return by_file.agg(numbers, copy._seq([])).collect()
+        by_file = found.groupBy("filePath", copy.seq([]))
+        numbers = bitmap_of(copy.session, copy.functions.col("rowIndexCol"))
+        return by_file.agg(numbers, copy.seq([])).collect()

@@ -49,7 +49,7 @@ class Made:
     has_begun: bool = False
 
 
-class Making(jvm.SessionCopy):
+class Making:
     """Makes a shallow clone of a version, which no vacuum breaks.
 
     Args:
@@ -79,7 +79,7 @@ class Making(jvm.SessionCopy):
         began: Began | None = None,
         table_id: str | None = None,
     ) -> None:
-        super().__init__(session)
+        self._copy = jvm.SessionCopy(session)
         self._snapshot = snapshot = TableSnapshot.of(session, table, version)
         of = snapshot.delta.deltaLog()
         if table_id not in (None, str(of.unsafeVolatileSnapshot().metadata().id())):
@@ -101,8 +101,10 @@ class Making(jvm.SessionCopy):
         if mine != there:
             return False
         try:
-            made = VersionState(self.session, dependents.relation(there.location), hides=False)
-            of = VersionState(self.session, self._table, self.version, hides=False)
+            made = VersionState(
+                self._copy.session, dependents.relation(there.location), hides=False
+            )
+            of = VersionState(self._copy.session, self._table, self.version, hides=False)
         except ValueError:  # of what a kill left of a log there is no version
             return False
         is_same = made.version == 0 and made.schema == of.schema
@@ -110,7 +112,7 @@ class Making(jvm.SessionCopy):
 
     def register(self, location: str, table: str) -> int:
         """Enter what a kill left into the catalog; the number of its files."""
-        unregistered.enter(self.session, table, location)
+        unregistered.enter(self._copy.session, table, location)
         self.is_registered = True
         return self._snapshot.files
 
@@ -121,13 +123,13 @@ class Making(jvm.SessionCopy):
         """
         said = ("kind", "name", "message", "author", "table", "version", "commit")
         note = {name: getattr(self._ref, name) for name in said}
-        self.set(committing.COMMIT_METADATA, json.dumps({marks.REF_NOTE: note}))
+        self._copy.set(committing.COMMIT_METADATA, json.dumps({marks.REF_NOTE: note}))
         if cloning.is_plain(self._snapshot.delta):
             table_id = str(uuid4())
             began = self._began
             numbers = {} if began is None else began(*self._snapshot.numbers, table_id)
             files = cloning.clone(
-                self,
+                self._copy,
                 self._snapshot.delta,
                 self._table,
                 location,
@@ -137,24 +139,24 @@ class Making(jvm.SessionCopy):
             )
             self.is_committed = self._has_begun = True
             if table is not None:
-                unregistered.register(self.session, table, location, managed=True)
+                unregistered.register(self._copy.session, table, location, managed=True)
                 self.is_registered = True
             return files
-        self.set(_ANY_AGE, "false")
+        self._copy.set(_ANY_AGE, "false")
         # Without a location Delta would take `%20` of a schema's for part of a folder's name.
         where = "" if table is None else f" location {literal(location)}"
         for one in self._properties.items():
             where = f" tblproperties ({' = '.join(map(literal, one))}){where}"
         target = dependents.relation(location) if table is None else table
-        with self.active():
-            self.spark.sql(
+        with self._copy.active():
+            self._copy.spark.sql(
                 f"create table {target} shallow clone {self._table} version as of {self.version}"
                 f"{where}"
             )
         self.is_committed = True
         if table is not None:
             self.is_registered = True
-            unregistered.manage(self.session, table)
+            unregistered.manage(self._copy.session, table)
         return self._snapshot.files
 
     def planned(
@@ -176,12 +178,12 @@ class Making(jvm.SessionCopy):
         location = ref.location
         dependent = Dependent(ref.kind, ref.name, location)
         folders = dependents.roots(self._snapshot)
-        dependents.note(self.session, dependent, folders)
+        dependents.note(self._copy.session, dependent, folders)
         is_ours = False
         try:
             files = clone()
             is_ours = True
-            if old and (going_on := dependents.vacuums(self.session, folders)):
+            if old and (going_on := dependents.vacuums(self._copy.session, folders)):
                 raise ValueError(
                     f"a vacuum goes on that may delete files of version {ref.version:,} of"
                     f" {ref.table} ({going_on[0]}). Nothing was left behind. Accepted: again when"
@@ -191,9 +193,9 @@ class Making(jvm.SessionCopy):
         except (PySparkException, Py4JError, ValueError):
             # Else what is there somebody else has made meanwhile.
             first = dependents.first_commit(location)
-            if is_ours or self.is_committed or not Files(self.session).is_there(first):
+            if is_ours or self.is_committed or not Files(self._copy.session).is_there(first):
                 undo()
-                dependents.forget(self.session, dependent, folders)
+                dependents.forget(self._copy.session, dependent, folders)
             raise
         return Made(ref, files, self._has_begun)
 

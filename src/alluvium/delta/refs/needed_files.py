@@ -35,7 +35,7 @@ from alluvium.plan.recovery.findings import UNUSABLE, NeededFile
 _THREADS = 8
 
 
-class NeededFiles(jvm.SessionCopy):
+class NeededFiles:
     """The files of a version of the table in a folder, the newest if not given.
 
     Attributes:
@@ -45,8 +45,8 @@ class NeededFiles(jvm.SessionCopy):
     """
 
     def __init__(self, session: SparkSession, place: str, version: int | None = None) -> None:
-        super().__init__(session)
-        with self.active():
+        self._copy = jvm.SessionCopy(session)
+        with self._copy.active():
             forget(session, place)
             self.snapshot = TableSnapshot.of(session, dependents.relation(place), version)
         self._delta = self.snapshot.delta
@@ -72,7 +72,7 @@ class NeededFiles(jvm.SessionCopy):
     @cached_property
     def _named(self) -> pa.Table:
         """As `named_files.named`."""
-        with self.active():
+        with self._copy.active():
             return named_files.named(self.snapshot)
 
     @cached_property
@@ -85,7 +85,7 @@ class NeededFiles(jvm.SessionCopy):
         return self._listed(self.root)
 
     def _listed(self, folder: str) -> pa.Table:
-        found = many_files.listed(self.session, folder)
+        found = many_files.listed(self._copy.session, folder)
         return found.rename_columns(["plain", "length", "modified"])
 
     def needed(self) -> pa.ChunkedArray:
@@ -93,7 +93,7 @@ class NeededFiles(jvm.SessionCopy):
 
         Those too that a later merge reads, where the table is one of a branch.
         """
-        with self.active():
+        with self._copy.active():
             merged = named_files.for_merges(self.snapshot)
         return named_files.joined([named_files.needed_of(self._named), merged])
 
@@ -122,7 +122,7 @@ class NeededFiles(jvm.SessionCopy):
         )
         files = found.rename_columns({"length_max": "length"}).to_pylist()
         rows = footers.rows_of(
-            self.session,
+            self._copy.session,
             [(one["location"], one["length"]) for one in files if one["length"] is not None],
         )
         every = (
@@ -144,11 +144,11 @@ class NeededFiles(jvm.SessionCopy):
         """Deletion vectors that cannot be used: the data file, the vector's file, and why."""
         if not (self._live["vector"].null_count < self.count or self.in_log):
             return
-        chosen = self._functions.expr("deletionVector is not null")
-        with self.active():
+        chosen = self._copy.functions.expr("deletionVector is not null")
+        with self._copy.active():
             files = list(self._delta.allFiles().filter(chosen).collectAsList())
-        bitmaps = self._internal(STORED_BITMAP)
-        store = self._internal(VECTOR_STORE).createInstance(self._log.newDeltaHadoopConf())
+        bitmaps = self._copy.internal(STORED_BITMAP)
+        store = self._copy.internal(VECTOR_STORE).createInstance(self._log.newDeltaHadoopConf())
         place = self._log.dataPath()
 
         def why(file: DeltaFile) -> tuple[str, str, str] | None:
@@ -180,7 +180,7 @@ class NeededFiles(jvm.SessionCopy):
         """
         table = dependents.relation(self.root)
         schema = self.snapshot.schema
-        bounded = set(log.bounded_columns(self.session, table))
+        bounded = set(log.bounded_columns(self._copy.session, table))
         fields = [one for one in schema.fields if one.name in bounded and _is_plain(one)]
         files = list(self._sampled(sample))
         if not fields or not files:
@@ -190,22 +190,26 @@ class NeededFiles(jvm.SessionCopy):
             # Spark does not know how small a sample is.
             return frame if sample is None else F.broadcast(frame)
 
-        rows = log.row_counts(self.session, self._delta)
-        selected = [self._functions.expr("path as __path"), rows.alias("__rows")]
+        rows = log.row_counts(self._copy.session, self._delta)
+        selected = [self._copy.functions.expr("path as __path"), rows.alias("__rows")]
         for place, field in enumerate(fields):
-            known = log.statistics(self.session, self._delta, field, rows)
+            known = log.statistics(self._copy.session, self._delta, field, rows)
             selected += [value.alias(f"__{name}{place}") for name, value in known.items()]
-        with self.active():
-            stats = DataFrame(self._delta.withStats().select(self._seq(selected)), self.session)
-            scan = self._log.createDataFrame(self._delta, self._seq(files), False, self._none)
+        with self._copy.active():
+            stats = DataFrame(
+                self._delta.withStats().select(self._copy.seq(selected)), self._copy.session
+            )
+            scan = self._log.createDataFrame(
+                self._delta, self._copy.seq(files), False, self._copy.none
+            )
         live = self._live.select(["path", "plain"])
         if sample is not None:
             chosen = pa.array([str(one.path()) for one in files])
             live = live.filter(pc.is_in(live["path"], chosen))
-        places = self.session.createDataFrame(live)
+        places = self._copy.session.createDataFrame(live)
         stats = stats.join(small(places), F.col("__path") == F.col("path"))
         values = (
-            DataFrame(scan, self.session)
+            DataFrame(scan, self._copy.session)
             .select("*", F.col("_metadata.file_path").alias("__file"))
             .groupBy("__file")
             .agg(
@@ -233,10 +237,10 @@ class NeededFiles(jvm.SessionCopy):
     def _sampled(self, sample: int | None) -> Iterable[Any]:
         """The data files, or some of them, the same ones each time."""
         files = self._delta.allFiles()
-        with self.active():
+        with self._copy.active():
             if sample is not None:
-                order = self._functions.expr("xxhash64(path)")
-                files = files.orderBy(self._seq([order])).limit(sample)
+                order = self._copy.functions.expr("xxhash64(path)")
+                files = files.orderBy(self._copy.seq([order])).limit(sample)
             return list(files.collectAsList())
 
 

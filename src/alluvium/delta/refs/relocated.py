@@ -15,7 +15,7 @@ from alluvium.engine.files import Files
 from alluvium.paths import Place
 
 
-class Relocation(jvm.SessionCopy):
+class Relocation:
     """The way of a table's files and vectors from old folders to new ones, in one commit.
 
     No row changes. Earlier versions name the old folders for good.
@@ -26,10 +26,10 @@ class Relocation(jvm.SessionCopy):
     """
 
     def __init__(self, session: SparkSession, table: str, places: Mapping[str, str]) -> None:
-        super().__init__(session)
+        self._copy = jvm.SessionCopy(session)
         self._places = [(Place.of(old), Place.of(new)) for old, new in places.items()]
         self._store = Files(session)
-        with self.active():
+        with self._copy.active():
             self._log = log.delta_log(session, table)
             self._snapshot = log.newest_of(session, self._log)
         self._root = Place.of(log.qualified(self._log))
@@ -38,7 +38,7 @@ class Relocation(jvm.SessionCopy):
     def _moves(self) -> list[tuple[Any, dict[str, Any]]]:
         """Files that lie in an old folder, or whose vectors do, and what they are in the new."""
         found = []
-        with self.active():
+        with self._copy.active():
             files = list(self._snapshot.allFiles().collectAsList())
         for file in files:
             old = committing.fields(file)
@@ -77,13 +77,13 @@ class Relocation(jvm.SessionCopy):
     def commit(self, message: str) -> int:
         """Make the commit; its version. Raises Delta's exceptions where others wrote meanwhile."""
         now = int(time.time() * 1000)
-        self.set(committing.COMMIT_METADATA, message)
-        with self.active():
-            transaction = committing.transaction(self.session, self._snapshot)
+        self._copy.set(committing.COMMIT_METADATA, message)
+        with self._copy.active():
+            transaction = committing.transaction(self._copy.session, self._snapshot)
             transaction.readWholeTable()
             actions = [
                 *(old.removeWithTimestamp(now, False) for old, _ in self._moves),
-                *(committing.add_file(self.session, new) for _, new in self._moves),
+                *(committing.add_file(self._copy.session, new) for _, new in self._moves),
             ]
-            operation = committing.optimize(self.session)
-            return int(transaction.commit(self._seq(actions), operation))
+            operation = committing.optimize(self._copy.session)
+            return int(transaction.commit(self._copy.seq(actions), operation))

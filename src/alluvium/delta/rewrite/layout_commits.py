@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from alluvium import marks
 from alluvium.delta.handles import (
@@ -46,39 +46,42 @@ class WrittenFile:
     tags: Mapping[str, str] = field(default_factory=dict)
 
 
-class LayoutCommits(TableFiles):
-    """Commits to a table of which one version was read."""
+class LayoutCommits:
+    """Commits to a table of which one version was read.
 
-    def __init__(self, session: SparkSession, table: str) -> None:
-        super().__init__(session, table)
+    table: the files of that version.
+    """
+
+    def __init__(self, table: TableFiles) -> None:
+        self._table, self._copy, self._log = table, table.copy, table.log
         # AddFile actions of the snapshot, by path, that were asked for and are not yet replaced.
         self._known: dict[str, Any] = {}
         # Versions to begin commits at. One is the version that was read, or a later one with only
         # our commits between. The other is newer, for those files that are in it as they were.
-        self._base = self._later = self._snapshot
+        self._base = self._later = self._table.snapshot
         self._same: set[str] = set()
 
     def indexer(self, columns: Sequence[str]) -> automata.Indexer | None:
         """What makes the indexes of files of the table; None where no column can have one."""
         # Where readers find columns by ids, a name in a file may be another column's.
-        mode = str(self._snapshot.metadata().columnMappingMode().name())
-        fields = [] if mode == "id" else self._fields.values()
-        found = automata.columns(columns, fields, self.partition_by)
+        mode = str(self._table.snapshot.metadata().columnMappingMode().name())
+        fields = [] if mode == "id" else self._table.fields.values()
+        found = automata.columns(columns, fields, self._table.partition_by)
         conf = self._log.newDeltaHadoopConf()
-        return automata.Indexer(self.session, conf, found) if found else None
+        return automata.Indexer(self._copy.session, conf, found) if found else None
 
     def without_index(self, indexer: automata.Indexer) -> list[str]:
         """Paths of the files of which one of the columns was not looked at yet."""
         seen = f"json_object_keys(tags[{literal(marks.AUTOMATA_TAG)}])"
         each = " and ".join(f"array_contains({seen}, {literal(name)})" for name in indexer.names)
-        due = self._functions.expr(f"not coalesce({each}, false)")
-        found = self._snapshot.allFiles().filter(due).select("path", self._seq([]))
-        paths: list[str] = DataFrame(found, self.session).toArrow()["path"].to_pylist()
+        due = self._copy.functions.expr(f"not coalesce({each}, false)")
+        found = self._table.snapshot.allFiles().filter(due).select("path", self._copy.seq([]))
+        paths: list[str] = DataFrame(found, self._copy.session).toArrow()["path"].to_pylist()
         return paths
 
     def index(self, indexer: automata.Indexer, paths: Iterable[str]) -> dict[str, str]:
         """What the tags of these files are to say of their values, by path."""
-        files = self._files(paths)
+        files = self.actions(paths)
         tags = indexer.tags([(self.uri(file), fields(file)) for file in files])
         return {str(file.path()): tag for file, tag in zip(files, tags, strict=True)}
 
@@ -97,7 +100,7 @@ class LayoutCommits(TableFiles):
         Raises Delta's concurrency exceptions (delta.exceptions) if one of the inputs was changed or
         removed since the version that was read. The table is then as it was.
         """
-        removed = self._files(inputs)
+        removed = self.actions(inputs)
         now = int(time.time() * 1000)
         added = [self._tagged(one.action, {**one.tags, **tags}) for one, tags in outputs]
         actions = [*(file.removeWithTimestamp(now, False) for file in removed), *added]
@@ -107,16 +110,16 @@ class LayoutCommits(TableFiles):
             "numAddedFiles": len(added),
             "numAddedBytes": sum(int(file.size()) for file in added),
         }
-        operation = committing.optimize(self.session)
+        operation = committing.optimize(self._copy.session)
         return self._commit(removed, actions, operation, metadata, figures)
 
     def relabel(self, tags: Mapping[str, Mapping[str, str]], metadata: str) -> int:
         """Give files other tags, by path; the new version. Raises as `commit` does."""
-        files = self._files(tags)
+        files = self.actions(tags)
         # A commit of only the same files again. In this operation alone Delta counts them once; a
         # checksum that counts them twice would stop every later checkpoint.
         actions = [self._tagged(file, tags[file.path()]) for file in files]
-        operation = self._internal(COMPUTE_STATS)(self._seq([]))
+        operation = self._copy.internal(COMPUTE_STATS)(self._copy.seq([]))
         return self._commit(files, actions, operation, metadata, {})
 
     def _commit(
@@ -127,14 +130,14 @@ class LayoutCommits(TableFiles):
         metadata: str,
         figures: Mapping[str, int],
     ) -> int:
-        self.set(committing.COMMIT_METADATA, metadata)
-        with self.active():
+        self._copy.set(committing.COMMIT_METADATA, metadata)
+        with self._copy.active():
             begins = self._begin_at({file.path() for file in read})
-            transaction = committing.transaction(self.session, begins)
-            transaction.trackFilesRead(self._seq(read))
+            transaction = committing.transaction(self._copy.session, begins)
+            transaction.trackFilesRead(self._copy.seq(read))
             if figures:
                 self._register(transaction, figures)
-            version = int(transaction.commit(self._seq(actions), operation))
+            version = int(transaction.commit(self._copy.seq(actions), operation))
             self._base, self._later = (
                 self._after(start, version) for start in (self._base, self._later)
             )
@@ -164,34 +167,34 @@ class LayoutCommits(TableFiles):
         return newest if newest.version() == version == start.version() + 1 else start
 
     def _register(self, transaction: DeltaTransaction, figures: Mapping[str, int]) -> None:
-        context = self.session.sparkContext._jsc.sc()
-        create = self._internal(SQL_METRICS).createMetric
+        context = self._copy.session.sparkContext._jsc.sc()
+        create = self._copy.internal(SQL_METRICS).createMetric
         metrics = {name: create(context, name) for name in figures}
         for name, metric in metrics.items():
             metric.set(figures[name])
-        made = self._internal(PYTHON_UTILS).toScalaMap(metrics)
-        transaction.registerSQLMetrics(self.spark, made)
+        made = self._copy.internal(PYTHON_UTILS).toScalaMap(metrics)
+        transaction.registerSQLMetrics(self._copy.spark, made)
 
-    def _files(self, paths: Iterable[str]) -> list[Any]:
+    def actions(self, paths: Iterable[str]) -> list[Any]:
         """AddFile actions of the version that was read.
 
         Raises KeyError for a path that it does not have."""
         wanted = list(paths)
         unknown = [path for path in wanted if path not in self._known]
         if unknown:
-            files = self._found(self._snapshot, unknown)
+            files = self._found(self._table.snapshot, unknown)
             self._known |= {file.path(): file for file in files}
         return [self._known[path] for path in wanted]
 
     def _found(self, snapshot: DeltaSnapshot, paths: Iterable[str]) -> Sequence[Any]:
         """Those of the files that a version has."""
-        chosen = self._functions.col("path").isin(self._seq(paths))
+        chosen = self._copy.functions.col("path").isin(self._copy.seq(paths))
         found: Sequence[Any] = snapshot.allFiles().filter(chosen).collect()
         return found
 
     def _tagged(self, file: DeltaFile, tags: Mapping[str, str]) -> DeltaFile:
         old = fields(file).get("tags") or {}
-        return committing.edited(self.session, file, dataChange=False, tags={**old, **tags})
+        return committing.edited(self._copy.session, file, dataChange=False, tags={**old, **tags})
 
 
 def _state(file: DeltaFile) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from alluvium import marks
@@ -29,6 +29,7 @@ from alluvium.delta.log.committing import edited, fields
 from alluvium.delta.rewrite import key_ranges, zcurve
 from alluvium.delta.rewrite.layout_commits import LayoutCommits, WrittenFile
 from alluvium.delta.rewrite.order import sorted_in_tasks
+from alluvium.delta.rewrite.table_files import TableFiles
 from alluvium.engine import jvm
 from alluvium.engine.handles import JavaFrame
 from alluvium.engine.whole_files import WHOLE_FILES
@@ -78,39 +79,46 @@ class Rewritten:
     written: int = 0
 
 
-class Rewriter(LayoutCommits):
+class Rewriter:
     """Rewrites files of one version of a table.
+
+    Attributes:
+        commits: what brings the new files into the table.
+
+    Args:
+        table: the files of that version, whose session gets the settings of a rewrite.
 
     Raises:
         ValueError: the table is not one whose files may be rewritten.
     """
 
-    def __init__(self, session: SparkSession, table: str) -> None:
-        super().__init__(session, table)
+    def __init__(self, table: TableFiles) -> None:
+        table.check_rewritable()
+        self._table, self._copy, self._log = table, table.copy, table.log
+        self.commits = LayoutCommits(table)
         # Each is opened by one task, once.
         for name, value in WHOLE_FILES.items():
-            self.set(name, value)
+            self._copy.set(name, value)
         # Frames of a partition each would else share one task, and their rows its files.
-        self.set("spark.sql.unionOutputPartitioning", "false")
-        self.set("spark.databricks.delta.optimizeWrite.enabled", "false")
+        self._copy.set("spark.sql.unionOutputPartitioning", "false")
+        self._copy.set("spark.databricks.delta.optimizeWrite.enabled", "false")
         # Else what is sorted is sorted by the partition once more, and where that goes to disk rows
         # lose their order: Spark knows none of a union, nor of texts that Delta reads as NULL. A
         # task has one partition; with as many open files as are allowed it would sort the rest.
-        self.set("spark.sql.maxConcurrentOutputFileWriters", "2")
+        self._copy.set("spark.sql.maxConcurrentOutputFileWriters", "2")
         # Other engines know nothing of the calendar that Spark once had.
-        self.set("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
-        self.set("spark.sql.parquet.int96RebaseModeInWrite", "CORRECTED")
+        self._copy.set("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
+        self._copy.set("spark.sql.parquet.int96RebaseModeInWrite", "CORRECTED")
         # Their row counts are what no row is lost by.
-        self.set("spark.databricks.delta.stats.collect", "true")
+        self._copy.set("spark.databricks.delta.stats.collect", "true")
         for name in _UNREADABLE:
-            self.set(name, "false")
-        self.check_rewritable()
+            self._copy.set(name, "false")
 
     def is_compacted_by_writers(self) -> bool:
         """Whether Delta's auto compaction follows the commits of this session to the table."""
-        settings = self.session._jsparkSession.sessionState().conf()
-        auto = self._internal(AUTO_COMPACT)
-        return bool(auto.getAutoCompactType(settings, self._snapshot.metadata()).isDefined())
+        settings = self._copy.session._jsparkSession.sessionState().conf()
+        auto = self._copy.internal(AUTO_COMPACT)
+        return bool(auto.getAutoCompactType(settings, self._table.snapshot.metadata()).isDefined())
 
     def make_cuts(self, columns: Sequence[str], paths: Sequence[str]) -> int:
         """Make cuts for a Z-order of the columns, from some of these files; the new version.
@@ -118,32 +126,32 @@ class Rewriter(LayoutCommits):
         They are a commit of their own that disturbs no writer. Raises Delta's
         ConcurrentTransactionException if somebody else made cuts since the version that was read.
         """
-        kinds = self._kinds(columns)
+        kinds = self._table.kinds(columns)
         some = [paths[place * len(paths) // _CUT_FROM] for place in range(_CUT_FROM)]
-        with self.active():
+        with self._copy.active():
             cuts = zorder.Cuts(tuple(self._sample(some, kinds)))
-            transaction = committing.transaction(self.session, self._snapshot)
+            transaction = committing.transaction(self._copy.session, self._table.snapshot)
             # Having read the number, two that make cuts at a time cannot both commit.
             number = transaction.txnVersion(marks.ZORDER_CUTS) + 1
-            manual = self._internal(MANUAL_UPDATE)
+            manual = self._copy.internal(MANUAL_UPDATE)
             made = [
-                committing.set_transaction(self.session, app, number)
+                committing.set_transaction(self._copy.session, app, number)
                 for app in (marks.ZORDER_CUTS, f"{marks.ZORDER_CUTS}:{cuts.text()}")
             ]
-            return int(transaction.commit(self._seq(made), manual))
+            return int(transaction.commit(self._copy.seq(made), manual))
 
     def _sample(
         self, paths: Iterable[str], kinds: Sequence[tuple[str, str]]
     ) -> Sequence[zorder.Axis]:
         """The axes by those of the files that can be read: the others fail in their merges."""
-        files = self._files(dict.fromkeys(paths))
+        files = self.commits.actions(dict.fromkeys(paths))
         try:
             for name in _UNREADABLE:
-                self.set(name, "true")
+                self._copy.set(name, "true")
             axes = zcurve.sample(self._frame(files), kinds)
         finally:
             for name in _UNREADABLE:
-                self.set(name, "false")
+                self._copy.set(name, "false")
         if any(axis.quantiles for axis in axes):
             return axes
         # Of no value: there is none, or what stops all files is to be told.
@@ -168,23 +176,23 @@ class Rewriter(LayoutCommits):
 
         What is written belongs to the table only after `commit`.
         """
-        self.set("spark.sql.files.maxRecordsPerFile", rows_per_file)
-        place = None if layout.cuts is None else zcurve.place(self.session, layout.cuts)
-        with self.active():
+        self._copy.set("spark.sql.files.maxRecordsPerFile", rows_per_file)
+        place = None if layout.cuts is None else zcurve.place(self._copy.session, layout.cuts)
+        with self._copy.active():
             merged = [Rewritten(paths) for paths in groups]
             # One look at the log for all.
-            self._files(itertools.chain.from_iterable(one.paths for one in merged))
+            self.commits.actions(itertools.chain.from_iterable(one.paths for one in merged))
             frames = [self._sorted(one, layout.sort_by, place, tasks) for one in merged]
             made = self._written(frames, merged, rows_per_file, layout.max_memory, tasks)
             keys = self._keys(list(itertools.chain(*made)), layout.sort_by, place)
         for actions, one in zip(made, merged, strict=True):
             one.opened += len(actions)  # for their keys
-            partitions = [_partition(file) for file in self._files(one.paths)]
+            partitions = [_partition(file) for file in self.commits.actions(one.paths)]
             for action in actions:
                 size, rows = int(action.size()), int(action.numPhysicalRecords().get())
                 # Delta makes it from a folder's name, which two hours may share.
                 if _partition(action) not in partitions:
-                    action = edited(self.session, action, partitionValues=partitions[0])
+                    action = edited(self._copy.session, action, partitionValues=partitions[0])
                 one.files.append(WrittenFile(action, size, rows, keys[_name(action)]))
             self._check_rows(one)
         self._index(merged, layout.indexed)
@@ -192,11 +200,11 @@ class Rewriter(LayoutCommits):
 
     def _index(self, merged: Sequence[Rewritten], columns: Sequence[str]) -> None:
         """Say in the new files' tags which values the columns have."""
-        indexer = self.indexer(columns)
+        indexer = self.commits.indexer(columns)
         if indexer is None:
             return
         files = [file.action for one in merged for file in one.files]
-        tags = iter(indexer.tags([(self.uri(file), fields(file)) for file in files]))
+        tags = iter(indexer.tags([(self.commits.uri(file), fields(file)) for file in files]))
         for one in merged:
             one.opened += len(one.files)
             one.files = [replace(file, tags={marks.AUTOMATA_TAG: next(tags)}) for file in one.files]
@@ -246,20 +254,24 @@ class Rewriter(LayoutCommits):
 
         rows, max_memory: most rows and bytes of a row group; None for as many as else.
         """
-        limits: dict[str, Any] = {name: self.session.conf.get(name, None) for name in _ROW_GROUP}
+        limits: dict[str, Any] = {
+            name: self._copy.session.conf.get(name, None) for name in _ROW_GROUP
+        }
         if rows is not None:
             limits["parquet.block.row.count.limit"] = min(rows, 2**31 - 1)
         if max_memory is not None:
             limits |= {"parquet.block.size": max(1, max_memory // 2), **_OFTEN}
         for name, value in limits.items():
             if value is None:
-                self.spark.conf().unset(name)
+                self._copy.spark.conf().unset(name)
             else:
-                self.set(name, value)
+                self._copy.set(name, value)
         together = functools.reduce(lambda one, two: one.union(two), frames)
         made: list[list[Any]] = [[] for _ in frames]
-        transaction = committing.transaction(self.session, self._snapshot)
-        for action in jvm.items(transaction.writeFiles(together, self._none, True, self._seq([]))):
+        transaction = committing.transaction(self._copy.session, self._table.snapshot)
+        for action in jvm.items(
+            transaction.writeFiles(together, self._copy.none, True, self._copy.seq([]))
+        ):
             made[_task(action) // tasks].append(action)
         return made
 
@@ -269,7 +281,7 @@ class Rewriter(LayoutCommits):
         """Rows that a row group of each may have by the footers of its inputs; None for any."""
         looked_at: list[list[Any]] = []
         for one in merged:
-            sizes = [(int(file.size()), file) for file in self._files(one.paths)]
+            sizes = [(int(file.size()), file) for file in self.commits.actions(one.paths)]
             large = sum(size for size, _ in sizes) > _COMPRESSED * max_memory
             some = heapq.nlargest(_FOOTERS if large else 0, sizes, key=itemgetter(0))
             looked_at.append([file for _, file in some])
@@ -290,11 +302,11 @@ class Rewriter(LayoutCommits):
 
     def _footers(self, files: Iterable[Any]) -> Iterator[pq.FileMetaData]:
         paths = ((file.absolutePath(self._log), int(file.size())) for file in files)
-        return footers.read(self._jvm, self._log.newDeltaHadoopConf(), paths)
+        return footers.read(self._copy.jvm, self._log.newDeltaHadoopConf(), paths)
 
     def _check_rows(self, merged: Rewritten) -> None:
         """Nothing may be committed that has other rows than its inputs, as far as the log knows."""
-        counts = [file.numLogicalRecords() for file in self._files(merged.paths)]
+        counts = [file.numLogicalRecords() for file in self.commits.actions(merged.paths)]
         if all(count.isDefined() for count in counts):
             live = sum(int(count.get()) for count in counts)
             written = sum(file.rows for file in merged.files)
@@ -302,14 +314,16 @@ class Rewriter(LayoutCommits):
                 raise RuntimeError(f"a merge of {live} rows wrote {written}; nothing was committed")
 
     def _frame(self, files: Sequence[Any]) -> DataFrame:
-        frame = self._log.createDataFrame(self._snapshot, self._seq(files), False, self._none)
-        return DataFrame(frame, self.session)
+        frame = self._log.createDataFrame(
+            self._table.snapshot, self._copy.seq(files), False, self._copy.none
+        )
+        return DataFrame(frame, self._copy.session)
 
     def _sorted(
         self, merged: Rewritten, columns: Sequence[str], place: Column | None, tasks: int
     ) -> JavaFrame:
         """The rows of a group's files, those of each task in order."""
-        files = self._files(merged.paths)
+        files = self.commits.actions(merged.paths)
         frame = self._frame(files).coalesce(tasks)
         if tasks > 1:
             sizes = [int(file.size()) for file in files]
@@ -321,14 +335,14 @@ class Rewriter(LayoutCommits):
             ends = key_ranges.bounds(self._frame(some), key, tasks, sizes, rows)
             frame = key_ranges.shared(frame, key, tasks, ends)
         if place is None:
-            ordered = sorted_in_tasks(frame, self.partition_by, columns)
+            ordered = sorted_in_tasks(frame, self._table.partition_by, columns)
             return _java(ordered)
         # A column while it sorts: found once a row, not at every comparison.
         name = _PLACE
         while among(name, frame.columns):
             name += "_"
         frame = frame.withColumn(name, place)
-        return _java(sorted_in_tasks(frame, self.partition_by, [name, *columns]).drop(name))
+        return _java(sorted_in_tasks(frame, self._table.partition_by, [name, *columns]).drop(name))
 
     def _keys(
         self, files: Sequence[Any], columns: Sequence[str], place: Column | None

@@ -54,10 +54,13 @@ def check_sort_key(
         raise ValueError("sort_by: " + "; ".join(mistakes))
 
 
-class TableFiles(jvm.SessionCopy):
+class TableFiles:
     """The files of one version of a table, the newest.
 
     Attributes:
+        copy: the session that asks, with settings of its own.
+        log, snapshot: Delta's own, of the table and of the version.
+        fields: the columns, by their names in small letters.
         partition_by: names of the columns that the table is partitioned by.
 
     Raises:
@@ -65,18 +68,18 @@ class TableFiles(jvm.SessionCopy):
     """
 
     def __init__(self, session: SparkSession, table: str) -> None:
-        super().__init__(session)
-        with self.active():
-            self._log = log.delta_log(session, table)
-            self._snapshot = log.newest_of(session, self._log)
+        self.copy = jvm.SessionCopy(session)
+        with self.copy.active():
+            self.log = log.delta_log(session, table)
+            self.snapshot = log.newest_of(session, self.log)
         if self.version < 0:
             raise ValueError(f"{table} is not a Delta table; accepted: file_format delta")
-        self._fields = {field.name.lower(): field for field in log.schema_of(self._snapshot)}
-        self.partition_by = list(self._snapshot.metadata().partitionSchema().fieldNames())
+        self.fields = {field.name.lower(): field for field in log.schema_of(self.snapshot)}
+        self.partition_by = list(self.snapshot.metadata().partitionSchema().fieldNames())
 
     @property
     def version(self) -> int:
-        return int(self._snapshot.version())
+        return int(self.snapshot.version())
 
     def fragments(
         self,
@@ -100,8 +103,8 @@ class TableFiles(jvm.SessionCopy):
         Raises:
             ValueError: there is no such partition column.
         """
-        own = self._conf.get(zone.KEY)
-        table = (self._log.dataPath().toString(), self._snapshot.metadata().id())
+        own = self.copy.conf.get(zone.KEY)
+        table = (self.log.dataPath().toString(), self.snapshot.metadata().id())
         key = (*table, self.version, first, bucket_column, window, sorted_by, own)
         with _reading:
             found = _read.get(key)
@@ -127,18 +130,18 @@ class TableFiles(jvm.SessionCopy):
             "written": "modificationTime / 1000d",
             "tag": f"tags['{marks.LAYOUT_TAG}']",
         }
-        rows = log.row_counts(self.session, self._snapshot)
-        selected = [self._functions.expr(f"{sql} as {name}") for name, sql in columns.items()]
+        rows = log.row_counts(self.copy.session, self.snapshot)
+        selected = [self.copy.functions.expr(f"{sql} as {name}") for name, sql in columns.items()]
         selected.append(self._bucket().alias("bucket"))
         selected.append(self._ends(bucket_column, window).alias("ends"))
         selected.append(rows.alias("rows"))
         if first is not None:
-            field = self._fields[first.lower()]
-            known = log.statistics(self.session, self._snapshot, field, rows)
+            field = self.fields[first.lower()]
+            known = log.statistics(self.copy.session, self.snapshot, field, rows)
             selected += [value.alias(f"first_{name}") for name, value in known.items()]
-        with self.active():
-            files = self._snapshot.withStats().select(self._seq(selected))
-            found = DataFrame(files, self.session).toArrow()
+        with self.copy.active():
+            files = self.snapshot.withStats().select(self.copy.seq(selected))
+            found = DataFrame(files, self.copy.session).toArrow()
         lo = hi = pa.nulls(found.num_rows, pa.string())
         if first is not None:
             untold = pc.invert(tags.are_of(found["tag"], sorted_by)).combine_chunks()
@@ -154,11 +157,11 @@ class TableFiles(jvm.SessionCopy):
 
     def _bucket(self) -> JavaColumn:
         """The partition, in one spelling: writers have several for a time or a decimal."""
-        functions = self._functions
+        functions = self.copy.functions
         parts = []
         for name in self.partition_by:
-            field = self._fields[name.lower()]
-            text = log.partition_text(self.session, field)
+            field = self.fields[name.lower()]
+            text = log.partition_text(self.copy.session, field)
             value = log.parsed(text, field.dataType)
             if field.dataType == TimestampType():
                 # In the session's zone two hours may have one name.
@@ -167,15 +170,17 @@ class TableFiles(jvm.SessionCopy):
                 since = functions.make_dt_interval(*[functions.lit(0)] * 3, seconds)
                 value = functions.expr("timestamp_ntz'1970-01-01'").plus(since)
             texts = [value.cast("string"), text]
-            parts += [functions.lit(name), functions.coalesce(self._seq(texts))]
-        return functions.to_json(functions.map(self._seq(parts))) if parts else functions.lit("")
+            parts += [functions.lit(name), functions.coalesce(self.copy.seq(texts))]
+        return (
+            functions.to_json(functions.map(self.copy.seq(parts))) if parts else functions.lit("")
+        )
 
     def _ends(self, column: str | None, window: str | None) -> JavaColumn:
-        functions = self._functions
+        functions = self.copy.functions
         if column is None or window is None:
             return functions.lit(None).cast("double")
         name = bucket_partition(column, window, self.partition_by)
-        text = log.partition_text(self.session, self._fields[name.lower()])
+        text = log.partition_text(self.copy.session, self.fields[name.lower()])
         begins = log.parsed(text, TimestampType())
         return begins.plus(functions.expr(f"interval 1 {window}")).cast("double")
 
@@ -184,33 +189,33 @@ class TableFiles(jvm.SessionCopy):
 
         others: columns that the table is about to get, beside those that it has.
         """
-        new = [field for field in others if field.name.lower() not in self._fields]
-        check_sort_key(columns, [*self._fields.values(), *new], self.partition_by)
+        new = [field for field in others if field.name.lower() not in self.fields]
+        check_sort_key(columns, [*self.fields.values(), *new], self.partition_by)
 
     def check_index(self, columns: Sequence[str], others: Iterable[StructField] = ()) -> None:
         """Raises ValueError unless the table's files can have indexes of these columns.
 
         others: as for `check_sort_key`.
         """
-        new = [field for field in others if field.name.lower() not in self._fields]
-        automata.check(columns, [*self._fields.values(), *new], self.partition_by)
+        new = [field for field in others if field.name.lower() not in self.fields]
+        automata.check(columns, [*self.fields.values(), *new], self.partition_by)
 
     def check_rewritable(self) -> None:
         """Raises ValueError unless the table's files may be merged."""
-        transactions = jvm.items(self._snapshot.setTransactions())
+        transactions = jvm.items(self.snapshot.setTransactions())
         if any(action.appId().startswith(marks.PUBLISHED) for action in transactions):
             raise ValueError(
                 "the table is published: its files are those of its candidate, and the next publish"
                 " would put them back; accepted: the candidate"
             )
-        protocol, metadata = self._snapshot.protocol(), self._snapshot.metadata()
-        if self._internal(ROW_TRACKING).isEnabled(protocol, metadata):
+        protocol, metadata = self.snapshot.protocol(), self.snapshot.metadata()
+        if self.copy.internal(ROW_TRACKING).isEnabled(protocol, metadata):
             raise ValueError(
                 "the table tracks rows (delta.enableRowTracking), and merging files would give them"
                 " new ids; accepted: tables without row tracking"
             )
-        clustered = self._internal(CLUSTERED_TABLES)
-        clustering = clustered.getClusteringColumnsOptional(self._snapshot)
+        clustered = self.copy.internal(CLUSTERED_TABLES)
+        clustering = clustered.getClusteringColumnsOptional(self.snapshot)
         if clustering.isDefined() and clustering.get().nonEmpty():
             raise ValueError(
                 "the table has liquid clustering, which lays out the same files by other columns;"
@@ -219,24 +224,25 @@ class TableFiles(jvm.SessionCopy):
 
     def key_columns(self, columns: Sequence[str]) -> tuple[tuple[str, ...], str]:
         """`of_table.key_columns` of these."""
-        return key_columns(_field(self._fields[name.lower()]) for name in columns)
+        return key_columns(_field(self.fields[name.lower()]) for name in columns)
 
     def key_types(self, columns: Sequence[str], cuts: zorder.Cuts | None) -> list[pa.DataType]:
         """Types of what a sort key is made of, for `sort_key.decode`: with cuts of a Z-order the
         place on the curve comes first."""
-        kinds = (self._fields[name.lower()].dataType for name in columns)
+        kinds = (self.fields[name.lower()].dataType for name in columns)
         found = [to_arrow_type(kind, timezone="UTC") for kind in kinds]
         return [pa.int64(), *found] if cuts else found
 
     def cuts(self, columns: Sequence[str]) -> zorder.Cuts | None:
         """The newest cuts for a Z-order of the columns that the log has."""
-        actions = jvm.items(self._snapshot.setTransactions())
+        actions = jvm.items(self.snapshot.setTransactions())
         return newest_cuts(
-            ((one.appId(), int(one.version())) for one in actions), self._kinds(columns)
+            ((one.appId(), int(one.version())) for one in actions), self.kinds(columns)
         )
 
-    def _kinds(self, columns: Sequence[str]) -> list[tuple[str, str]]:
-        types = (self._fields[name.lower()].dataType.simpleString() for name in columns)
+    def kinds(self, columns: Sequence[str]) -> list[tuple[str, str]]:
+        """The columns, and of what kind each is in a Z-order."""
+        types = (self.fields[name.lower()].dataType.simpleString() for name in columns)
         return [(name, zorder.kind_of(kind)) for name, kind in zip(columns, types, strict=True)]
 
 
