@@ -102,12 +102,10 @@ _DATA_FILE = re.compile(r"part-\d{5}-[0-9a-f]{8}-[0-9a-f-]{27}")
 _DAMAGED = re.compile(
     r"\[DELTA_(?:CHECKPOINT_NON_EXIST_TABLE|CHECKPOINT_SNAPSHOT_MISMATCH|DELETION_VECTOR_\w+"
     r"|LOG_FILE_NOT_FOUND|METADATA_ABSENT_EXISTING_CATALOG_TABLE|MISSING_PART_FILES"
-    r"|NO_RECREATABLE_HISTORY_FOUND|STATE_RECOVER_ERROR|TRUNCATED_TRANSACTION_LOG"
+    r"|NO_RECREATABLE_HISTORY_FOUND|STATE_RECOVER_ERROR|TABLE_NOT_FOUND|TRUNCATED_TRANSACTION_LOG"
     r"|TXN_LOG_FAILED_INTEGRITY|VERSIONS_NOT_CONTIGUOUS)\]"
     r"|\S*(?:/_delta_log/|deletion_vector_)\S+"
 )
-# Of a folder that a statement may have named, or a model's table had.
-_FOLDER_GONE = re.compile(r"\[DELTA_(?:PATH_DOES_NOT_EXIST|TABLE_NOT_FOUND)\]")
 # Of a Python on executors that has another version, is not there, or is without what it needs.
 _OTHER_PYTHON = re.compile(
     r"PYTHON_VERSION_MISMATCH|Cannot run program \"(?P<program>[^\"]*python[^\"]*)\""
@@ -158,8 +156,6 @@ def explained(chain: Iterable[Thrown]) -> Cause:
             text = f"{text.removesuffix('.')}: {more}"
     if _said(thrown, _DAMAGED):
         text = f"{text.removesuffix('.')}. {MENDS}"
-    elif _said(thrown, _FOLDER_GONE):
-        text = f"{text.removesuffix('.')}. If a model's table was there: {MENDS}"
     line, fragment = _place(one.message)
     return Cause(text, line, fragment)
 
