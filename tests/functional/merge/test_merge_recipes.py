@@ -118,8 +118,9 @@ def test_tombstones_of_the_recipe_can_be_purged(project: Any) -> None:
     found = sorted(rows.itertuples(index=False, name=None))
     assert found == [(1, False, False), (2, True, True), (3, False, False), (4, False, False)]
     # One row is a tombstone now, one changed, and one came.
+    # A key's event came late and changed nothing, so it may have been the delete.
     project.dbt("run-operation", "alluvium.commits", "--args", "{model: accounts, limit: 1}")
-    assert project.said("+2 -1 rows, 1 delete")
+    assert project.said("+3 -2 rows, of them up to 1 delete")
     ask = ("run-operation", "alluvium.purge_tombstones", "--args")
     project.dbt(*ask, "{model: accounts}")
     assert project.said("accounts: would delete 0 of 1 tombstone older than 30 days (dry run; ")

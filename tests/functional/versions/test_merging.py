@@ -238,21 +238,25 @@ def test_conflicts_change_nothing(ways: Sides) -> None:
 def test_a_later_merge(spark: SparkSession, ways: Sides) -> None:
     """After the one before: it begins where the first merge ended.
 
-    What the table changed since of what was merged is no conflict, nor is what both made alike. No
-    file of the branch is one of the table. A vacuum spared what the branch had then.
+    What the table changed since of what was merged is no conflict, nor is what both made alike; of
+    what is left, the branch's row is taken. No file of the branch is one of the table. A vacuum
+    spared what the branch had then.
     """
     made = ways
-    alike: Rows = dict.fromkeys((10, 11, 50), ("ours", False))
+    alike: Rows = dict.fromkeys((10, 11), ("ours", False))
     made.put(made.table, alike)
     made.drop(made.table, 12)
     made.outlive()
     theirs: Rows = {1: ("theirs later", False)}
     # Another writer is faster: it is compared again.
     with before(merging._Merging, "_check_constraints", lambda: made.put(made.table, theirs)):
-        later = made.merge()
-    assert (later.rows, later.changed, later.same, later.moved_on) == (1, 1, 4, True)
+        later = made.merge(prefer="branch")
+    assert (later.rows, later.changed, later.same, later.moved_on) == (2, 2, 3, True)
+    assert "; 1 row changed on both sides and not alike: those of fix were taken; " in (
+        later.line("ways", "fix", False)
+    )
     assert later.line("ways", "fix", False).endswith("; ways has changed since fix was merged last")
-    made.rows[made.table] |= {7: ("ours later", False)}
+    made.rows[made.table] |= {7: ("ours later", False), 50: ("ours", False)}
     made.check()
     read = spark.sql(f"select id, name, _deleted from {made.table}").collect()
     assert sorted((id, (name, gone)) for id, name, gone in read) == sorted(
