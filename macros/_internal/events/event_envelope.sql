@@ -115,7 +115,7 @@
   {%- set nested, units, hex = [], [], [] -%}
   {%- set of_row = "get(filter(`__alluvium_p`.schema.fields, f -> f.field = 'after'), 0).fields" if spec.form == 'debezium' else '`__alluvium_p`.schema.fields' -%}
   {%- if spec.columns | selectattr('has_digits') | list -%}
-    {%- do parts.append("'decimals', transform(filter(" ~ of_row ~ ", f -> f.name = 'org.apache.kafka.connect.data.Decimal'), f -> f.field)") -%}
+    {%- do parts.append("'decimals', if(`__alluvium_p`.schema is null, null, transform(filter(" ~ of_row ~ ", f -> f.name = 'org.apache.kafka.connect.data.Decimal'), f -> f.field))") -%}
   {%- endif -%}
   {%- for column in spec.columns + spec.fields -%}
     {%- if column.type.nested -%}

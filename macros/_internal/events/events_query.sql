@@ -25,7 +25,8 @@
   {#- `new_events` is a text that says its bounds; a relation has none. -#}
   {%- for bound in ('_batch_after', '_batch_through') if spec.events is string and bound in spec.events -%}{%- do bounds.append('`' ~ bound ~ '`') -%}{%- endfor -%}
   {%- do values.extend(["'position', " ~ position, "'committed', " ~ committed, "'left_out', " ~ alluvium._left_out(spec)]) -%}
-  {%- set never = 'length(_value) < 0' -%}
+  {#- Bytes, for characters are counted one by one. -#}
+  {%- set never = 'octet_length(_value) < 0' -%}
   {%- set reason = alluvium._event_reason(spec) -%}
   {%- set made = {
       '_op': '`__alluvium_i`.op',
