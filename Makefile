@@ -107,7 +107,7 @@ bench-reuse: machine $(VENV)/.bench ## CPU seconds of a build with nothing new: 
 	$(BIN)/python benchmarks/reuse.py $(ARGS)
 
 .PHONY: bench-requests
-bench-requests: machine $(VENV)/.bench jars moto ## what runs ask of S3, counted by kind at a server of this machine
+bench-requests: machine $(VENV)/.bench jars moto ## what runs ask of S3, counted at a server of this machine; ARGS="--before <commit or folder>"
 	PYTHONPATH=tests $(BIN)/python benchmarks/s3_requests.py $(ARGS)
 
 .PHONY: bench-all-day

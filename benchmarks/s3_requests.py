@@ -1,7 +1,9 @@
 """What runs ask of S3, counted at the server: a build with nothing new, and what it is made of.
 
-Run with `make bench-requests`. The reference project's landing folders and warehouse are on moto's
-S3, in one dbt process, and nothing is kept by `alluvium_reuse`. Requests are counted by kind.
+Run with `make bench-requests`, or `make bench-requests ARGS="--before <commit or folder>"` to put
+an earlier version beside this one, in a process of its own and with the same data. The reference
+project's landing folders and warehouse are on moto's S3, in one dbt process, and nothing is kept by
+`alluvium_reuse`. Requests are counted by kind, and by the operation that S3A names.
 
     build: `dbt build` with nothing new.
     landing: of these, those of landing folders; and of one stream once FILES files more were read.
@@ -21,14 +23,15 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 from dbt.cli.main import dbtRunner
-from merging.home import REPOSITORY, keep, make_home, provenance
+from merging.home import REPOSITORY, answers, keep, make_home, provenance
 from support import s3
+from versions import Version
 
 from alluvium.engine import session as engine
 
@@ -90,23 +93,20 @@ def of_landing(request: dict[str, Any]) -> bool:
 
 def row(case: str, requests: list[dict[str, Any]], about: str) -> dict[str, Any]:
     bar = BARS[case.split()[0]]
-    found = {
+    return {
         "case": case,
-        "contender": "alluvium",
         "about": about,
         "requests": len(requests),
         "kinds": dict(Counter(map(kind, requests)).most_common()),
+        "operations": dict(Counter(one["operation"] or "-" for one in requests).most_common()),
         "bar": bar,
         "met": len(requests) <= bar,
-        **provenance(),
     }
-    print(f"{case}: {found['requests']} {found['kinds']}, bar {bar}", flush=True)
-    return found
 
 
-def make_project(folder: Path, server: s3.S3) -> Counted:
-    """The reference project, with its profile on S3."""
-    subprocess.run(["git", "clone", "--quiet", REPOSITORY, folder], check=True)
+def make_project(folder: Path, checkout: Path, server: s3.S3) -> Counted:
+    """The reference project of a version, with its profile on S3."""
+    subprocess.run(["git", "clone", "--quiet", checkout, folder], check=True)
     home = make_home(folder / ".alluvium")
     spark = {f"spark.hadoop.{key}": value for key, value in server.settings.items()}
     target = {
@@ -122,13 +122,13 @@ def make_project(folder: Path, server: s3.S3) -> Counted:
     return Counted(folder, server)
 
 
-def make_merge(folder: Path, profiles: Path) -> None:
+def make_merge(folder: Path, checkout: Path, profiles: Path) -> None:
     """A project of its own with a batch and a merged table."""
     (folder / "models").mkdir(parents=True)
     (folder / "profiles.yml").symlink_to(profiles)
     config = {"name": "merging", "profile": "alluvium"}
     (folder / "dbt_project.yml").write_text(yaml.safe_dump(config))
-    package = {"packages": [{"local": str(REPOSITORY)}]}
+    package = {"packages": [{"local": str(checkout)}]}
     (folder / "packages.yml").write_text(yaml.safe_dump(package))
     (folder / "models" / "batch.sql").write_text(BATCH)
     (folder / "models" / "items.sql").write_text(MERGED)
@@ -136,14 +136,23 @@ def make_merge(folder: Path, profiles: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--before", help="commit, or folder with one checked out")
+    parser.add_argument("--after", default="HEAD", help="the same; default: HEAD")
     parser.add_argument("--days", type=int, default=7)
     parser.add_argument("--hours", type=int, default=6)
+    parser.add_argument("--serve", type=Path, nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.serve:
+        # dbt's own words are no answers.
+        lines = os.fdopen(os.dup(1), "w", buffering=1)
+        os.dup2(2, 1)
+        for found in serve(*given.serve):
+            print(json.dumps(found), file=lines)
+        return
     with tempfile.TemporaryDirectory(
         prefix="alluvium-requests-", ignore_cleanup_errors=True
     ) as name:
-        folder = Path(name)
-        local = folder / "landing"
+        local = Path(name) / "landing"
         for words in (
             ("flights", "--days", str(given.days)),
             ("edits", "--hours", str(given.hours)),
@@ -151,19 +160,45 @@ def main() -> None:
         ):
             command = [BIN / "alluvium-replay", *words, "--landing", str(local)]
             subprocess.run(command, check=True, capture_output=True)
-        (folder / "served").mkdir()
-        with s3.server(folder / "served", "lake") as server:
-            made = make_project(folder / "project", server)
-            landed = made.land(local)
-            try:
-                for found in reference(made, landed, folder):
-                    keep(RESULTS, [found])
-                keep(RESULTS, [merge(Counted(folder / "merging", server), made.folder)])
-            finally:
-                engine.stop()
+        for when, commit in {"before": given.before, "after": given.after}.items():
+            if commit:
+                measure(Version.clone(commit, Path(name) / when), when, local)
 
 
-def reference(made: Counted, landed: int, folder: Path) -> Any:
+def measure(version: Version, when: str, local: Path) -> None:
+    """The figures of a version, in a process that imports nothing of another one."""
+    folder = local.with_name(f"{when}-work")
+    folder.mkdir()
+    served = [str(one) for one in (version.folder, folder, local)]
+    # The server is this version's for both.
+    paths = os.pathsep.join([version.environment["PYTHONPATH"], str(REPOSITORY / "tests")])
+    environment = {**version.environment, "PYTHONPATH": paths}
+    command = [sys.executable, __file__, "--serve", *served]
+    for found in answers(command, version.commit, environment):
+        # HEAD keeps the name that figures of it had.
+        contender = "alluvium" if when == "after" else version.commit
+        keep(RESULTS, [{**found, "contender": contender, **provenance()}])
+        text = f"{found['case']}: {found['requests']} {found['kinds']}, bar {found['bar']}"
+        print(f"{version.commit}: {text}", flush=True)
+
+
+def serve(checkout: Path, folder: Path, local: Path) -> Iterator[dict[str, Any]]:
+    """The figures of the version that this process imports, by the landed files of a folder."""
+    if not Path(str(engine.__file__)).is_relative_to(checkout):
+        raise SystemExit(f"{engine.__file__} is not of {checkout}")
+    with s3.server(folder, "lake") as server:
+        made = make_project(folder / "project", checkout, server)
+        landed = made.land(local)
+        try:
+            yield from reference(made, landed, folder)
+            merging = Counted(folder / "merging", server)
+            make_merge(merging.folder, checkout, made.folder / "profiles.yml")
+            yield merge(merging)
+        finally:
+            engine.stop()
+
+
+def reference(made: Counted, landed: int, folder: Path) -> Iterator[dict[str, Any]]:
     all_nodes = ("--vars", "{alluvium_reuse: false}")
     build = ("build", *all_nodes)
     for _ in range(2):
@@ -212,8 +247,7 @@ def reference(made: Counted, landed: int, folder: Path) -> Any:
     )
 
 
-def merge(made: Counted, profiles: Path) -> dict[str, Any]:
-    make_merge(made.folder, profiles / "profiles.yml")
+def merge(made: Counted) -> dict[str, Any]:
     made.dbt("deps")
 
     def run(rows: int, every: int, shift: int, files: int) -> None:

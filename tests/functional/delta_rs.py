@@ -95,9 +95,14 @@ def versions(home: Path, schema: str, name: str) -> int:
 
 def rows(home: Path, schema: str, name: str) -> pa.Table:
     """The rows of a table; timestamps are in UTC and have no time zone."""
-    table = by_query(DeltaTable(folder_of(home, schema, name)))
+    return rows_of(DeltaTable(folder_of(home, schema, name)))
+
+
+def rows_of(table: DeltaTable) -> pa.Table:
+    """The same of a table that lies anywhere."""
+    found = by_query(table)
     fields = [
         pa.field(one.name, pa.timestamp("us")) if pa.types.is_timestamp(one.type) else one
-        for one in table.schema
+        for one in found.schema
     ]
-    return table.cast(pa.schema(fields))
+    return found.cast(pa.schema(fields))

@@ -12,6 +12,7 @@ from deltalake import DeltaTable
 from functional.delta_rs import by_query
 from functional.runner import Project, add_macros
 from pyarrow import fs
+from pyspark import SparkContext
 from support import s3
 
 ORDERS = """
@@ -42,6 +43,13 @@ FILES = {
     ),
     "models/orders.sql": "{{ config(materialized='published') }}"
     " select * from {{ ref('orders_wap') }}",
+    # A table's VACUUM waits no longer.
+    "macros/forget.sql": """
+        {% macro forget(name) %}
+          {%- do run_query('alter table ' ~ target.schema ~ '.' ~ name
+            ~ " set tblproperties ('delta.deletedFileRetentionDuration' = 'interval 0 hours')") -%}
+        {% endmacro %}
+    """,
 }
 
 
@@ -51,21 +59,22 @@ class PlacedProject(Project):
     Attributes:
         warehouse: its URI, or its path.
         landing: the same of the landing folder.
+        storage: the `storage_options` of delta-rs.
     """
 
     warehouse: str
     landing: str
     _files: fs.FileSystem
-    _storage: dict[str, str] | None
+    storage: dict[str, str] | None
 
     def on_s3(self, server: s3.S3, warehouse: str) -> None:
         """Write all but the profile, which is called `p`. Landed files lie beside the warehouse."""
-        self._files, self._storage = server.files(), server.delta_rs
+        self._files, self.storage = server.files(), server.delta_rs
         self._write(warehouse)
 
     def on_disk(self, warehouse: Path) -> None:
         """The same on a disk."""
-        self._files, self._storage = fs.LocalFileSystem(), None
+        self._files, self.storage = fs.LocalFileSystem(), None
         self._write(str(warehouse))
         Path(self.landing).mkdir(parents=True)
 
@@ -115,10 +124,21 @@ class PlacedProject(Project):
     def table(self, name: str, schema: str = "shop") -> DeltaTable:
         # By the scheme that clones and published tables name files with.
         place = f"{self.warehouse}/{schema}.db/{name}"
-        return DeltaTable(place, storage_options=self._storage)
+        return DeltaTable(place, storage_options=self.storage)
 
     def delete_file(self, uri: str) -> None:
         self._files.delete_file(_path(uri))
+
+    def write_file(self, uri: str, content: bytes) -> None:
+        with self._files.open_output_stream(_path(uri)) as file:
+            file.write(content)
+
+    def files_below(self, uri: str) -> set[str]:
+        """The files in a folder and below it, as URIs."""
+        below = fs.FileSelector(_path(uri), recursive=True, allow_not_found=True)
+        found = self._files.get_file_info(below)
+        start = uri.removesuffix(_path(uri))
+        return {f"{start}{one.path}" for one in found if one.is_file}
 
     def rows(self, name: str, schema: str = "shop") -> dict[int, int]:
         """What delta-rs reads: the value of each key."""
@@ -129,6 +149,13 @@ class PlacedProject(Project):
 
     def operate(self, operation: str, **arguments: object) -> None:
         self.dbt("run-operation", f"alluvium.{operation}", "--args", json.dumps(arguments))
+
+
+def tasks(which: str) -> int:
+    """How many tasks the context had so far: `totalTasks`, or `failedTasks`."""
+    context: Any = SparkContext._active_spark_context
+    executors = context._jsc.sc().statusStore().executorList(False)
+    return sum(getattr(executors.apply(at), which)() for at in range(executors.length()))
 
 
 def _path(uri: str) -> str:

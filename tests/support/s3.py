@@ -73,9 +73,10 @@ class S3:
             connect_timeout=120,
         )
 
-    def spoil(self, *kinds: str, every: int, match: str) -> None:
+    def spoil(self, *kinds: str, every: int, match: str, agent: str = "") -> None:
         """Spoil answers as `s3_server.py` says it."""
-        self._order(f"spoil?kinds={','.join(kinds)}&every={every}&match={match}")
+        asked = f"kinds={','.join(kinds)}&every={every}&match={match}&agent={agent}"
+        self._order(f"spoil?{asked}")
 
     def heal(self) -> None:
         self.spoil("none", every=0, match="none")

@@ -5,7 +5,8 @@ writes, in threads: two may win). Each request leaves a line of JSON in the log.
 spoilt on demand:
 
 ``GET /__spoil?kinds=cut-after,409-before&every=7&match=_delta_log``: of the PUTs and POSTs with
-that text in their path each seventh is spoilt, by each kind in turn. A kind is what is answered
+that text in their path each seventh is spoilt, by each kind in turn. With ``agent=Hadoop`` those
+alone whose client says that it is Hadoop. A kind is what is answered
 (``cut``: nothing, the connection ends) and whether that is ``before`` the write, which is then not
 made, or ``after`` it. ``none`` lets one pass. With ``every=0`` none is spoilt.
 ``GET /__ignore?on=1``: conditions are ignored. ``GET /__refuse?on=1``: no key is known.
@@ -14,6 +15,7 @@ made, or ``after`` it. ``none`` lets one pass. With ``every=0`` none is spoilt.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -33,6 +35,8 @@ _CODES = {
     "503": "SlowDown",
 }
 _CONDITION = "HTTP_IF_NONE_MATCH"
+# What S3A names, for a store's audit, as the operation that a request is of.
+_OPERATION = re.compile(r"/hadoop/\d+/(\w+)/")
 
 
 class Server:
@@ -44,7 +48,7 @@ class Server:
         self._one_at_a_time, self._guard = threading.Lock(), threading.Lock()
         self._kinds: Iterator[str] = iter(())
         self._every = self._seen = 0
-        self._match = ""
+        self._match = self._agent = ""
         self._ignores = self._refuses = False
 
     def __call__(self, env: dict[str, Any], start: Start) -> list[bytes]:
@@ -80,7 +84,7 @@ class Server:
             if env["PATH_INFO"] == "/__spoil":
                 self._kinds = cycle(asked["kinds"].split(","))
                 self._every, self._seen = int(asked["every"]), 0
-                self._match = asked["match"]
+                self._match, self._agent = asked["match"], asked.get("agent", "")
             elif env["PATH_INFO"] == "/__ignore":
                 self._ignores = asked["on"] == "1"
             elif env["PATH_INFO"] == "/__refuse":
@@ -91,6 +95,8 @@ class Server:
     def _spoilt(self, env: dict[str, Any]) -> str:
         """By what a request is spoilt; empty for most."""
         if env["REQUEST_METHOD"] not in ("PUT", "POST") or self._match not in env["PATH_INFO"]:
+            return ""
+        if self._agent not in env.get("HTTP_USER_AGENT", ""):
             return ""
         with self._guard:
             self._seen += 1
@@ -108,11 +114,13 @@ class Server:
         return [f"<Error><Code>{_CODES[what]}</Code></Error>".encode()]
 
     def _note(self, env: dict[str, Any], status: int, spoilt: str) -> None:
+        referrer = env.get("HTTP_REFERER", "")
         line = {
             "method": env["REQUEST_METHOD"],
             "path": unquote(env["PATH_INFO"]),
             "query": unquote(env.get("QUERY_STRING", "")),
             "conditional": _CONDITION in env,
+            "operation": asked[1] if (asked := _OPERATION.search(referrer)) else "",
             "status": status,
             "spoilt": spoilt,
         }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from alluvium.engine import homes, jars, log_store, own_jar, warm, zone
 from alluvium.engine.internals import DELTA_CATALOG
-from alluvium.engine.properties import METASTORE_URL, has_embedded_metastore
+from alluvium.engine.properties import METASTORE_URL, has_embedded_metastore, names_s3
 
 _MEMORY = "spark.driver.memory"
 WAREHOUSE = "spark.sql.warehouse.dir"
@@ -126,6 +126,9 @@ def conf_of(settings: Settings, paths: list[Path]) -> dict[str, str]:
             "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores),
         }
     conf |= log_store.conf(settings.conf, home, single_writer=settings.single_writer)
+    if names_s3(settings.conf):
+        # Delta notes a VACUUM in the logs of most stores, not of this one. Status reads them.
+        conf["spark.databricks.delta.vacuum.logging.enabled"] = "true"
     conf |= zone.for_reads(settings.conf.get(zone.KEY, zone.UTC))
     conf |= settings.conf
     conf["spark.driver.extraJavaOptions"] = _java_options(settings, conf[zone.KEY])

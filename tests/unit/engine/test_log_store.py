@@ -13,10 +13,16 @@ REGION = "spark.hadoop.fs.s3a.endpoint.region"
 KEY = "spark.delta.logStore.file.impl"
 
 
-def conf(home: Path, theirs: dict[str, str]) -> dict[str, str]:
+VACUUMS = "spark.databricks.delta.vacuum.logging.enabled"
+
+
+def every(home: Path, theirs: dict[str, str]) -> dict[str, str]:
     (home / "logs").mkdir(exist_ok=True)
-    found = conf_of(Settings(home=home, conf=theirs), [])
-    return {key: value for key, value in found.items() if "logStore" in key}
+    return conf_of(Settings(home=home, conf=theirs), [])
+
+
+def conf(home: Path, theirs: dict[str, str]) -> dict[str, str]:
+    return {key: value for key, value in every(home, theirs).items() if "logStore" in key}
 
 
 def test_local_tables_get_ours(tmp_path: Path) -> None:
@@ -55,3 +61,10 @@ def test_s3_has_the_profiles_own(tmp_path: Path, key: str) -> None:
 def test_a_single_writer_has_deltas_own_on_s3(tmp_path: Path) -> None:
     found = log_store.conf({REGION: "eu-west-1"}, tmp_path, single_writer=True)
     assert found == log_store.conf({})
+
+
+def test_a_vacuum_on_s3_is_noted(tmp_path: Path) -> None:
+    """Delta itself notes it on most other stores; what a profile says stands."""
+    assert VACUUMS not in every(tmp_path, {})
+    assert every(tmp_path, {REGION: "eu-west-1"})[VACUUMS] == "true"
+    assert every(tmp_path, {REGION: "eu-west-1", VACUUMS: "false"})[VACUUMS] == "false"
