@@ -23,7 +23,8 @@
 
 {#- Of a published model, behind what it is not: whose rows it shows; of another nothing. -#}
 {% macro _whose_rows(node) %}
-  {%- set shown = node.depends_on.nodes if node.config.materialized == 'published' else [] -%}
+  {%- set shown = [] -%}
+  {%- for one in node.depends_on.nodes if node.config.materialized == 'published' and node.unique_id in adapter.shown_by(one) -%}{%- do shown.append(one) -%}{%- endfor -%}
   {{ return('; ' ~ alluvium._name_of(node) ~ ' shows the rows of ' ~ alluvium._name_of(graph.nodes[shown[0]]) if shown else '') }}
 {% endmacro %}
 

@@ -27,7 +27,6 @@ from alluvium.plan.compaction import backoff, tags
 from alluvium.plan.compaction.bucket import MergeTask
 from alluvium.plan.compaction.compaction_plan import CompactionPlan, plan, quiet_from
 from alluvium.plan.compaction.jobs import Job, jobs
-from alluvium.plan.layout.errors import refusals
 from alluvium.plan.layout.settings import ZORDER, Layout
 from alluvium.wording import counted, in_bytes
 
@@ -51,9 +50,7 @@ def preview(
     Raises:
         LayoutError: the table cannot have this layout.
     """
-    files, layout, fragments = look(session, table, layout, model)
-    with refusals(model):
-        files.check_rewritable()
+    _, layout, fragments = look(session, table, layout, model, rewrites=True)
     now = time.time() if now is None else now
     return plan(fragments, layout, now), fragments, quiet_from(fragments, layout, now)
 
@@ -131,9 +128,7 @@ class _Run:
     def _round(self, first: bool) -> bool:
         """Carry out one plan; False where there was nothing to do."""
         model = self.model
-        files, layout, fragments = look(self.session, self.table, self.layout, model)
-        with refusals(model):
-            rewriter = Rewriter(files)
+        files, layout, fragments = look(self.session, self.table, self.layout, model, rewrites=True)
         # A merge that fails takes nothing of the budget: it would in every run.
         spent = self.done.bytes_read + self.done.bytes_given_up
         if layout.budget is not None and spent >= layout.budget:
@@ -144,6 +139,7 @@ class _Run:
             if self.may_back_off and not (planned.waiting or self.failures):
                 self._back_off(files.version, layout, fragments)
             return False
+        rewriter = Rewriter(files)
         if first and rewriter.is_compacted_by_writers():
             self.say(f"{model}: {_AUTO_COMPACTION}")
         if planned.tasks and layout.curve == ZORDER and layout.cuts is None:

@@ -14,17 +14,20 @@ from alluvium.plan.layout.settings import ZORDER, Layout
 
 
 def look(
-    session: SparkSession, table: str, layout: Layout, model: str
+    session: SparkSession, table: str, layout: Layout, model: str, *, rewrites: bool = False
 ) -> tuple[TableFiles, Layout, pa.Table]:
     """The table as it is now, its layout with what it has of it, and its fragments.
 
-    Also of a table that is not to be changed.
+    Args:
+        rewrites: whether its files are to be written again, which those of some tables may not.
 
     Raises:
         LayoutError: the table cannot have this layout.
     """
     with refusals(model):
         files = TableFiles(session, table)
+        if rewrites:
+            files.check_rewritable()
         layout = with_time(layout, files.partition_by)
         files.check_sort_key(layout.sort_by)
         files.check_index(layout.index or ())

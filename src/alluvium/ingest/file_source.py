@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import reduce
@@ -54,6 +55,10 @@ class _Header(NamedTuple):
 
     line: bytes
     place: int
+
+
+# Names that Hadoop takes for patterns or URLs, and those that a JVM without UTF-8 cannot open.
+_READ_OTHERWISE = re.compile(r"[^\x20-\x7e]|[][{}*?\\:]").search
 
 
 class FileSource:
@@ -116,7 +121,7 @@ class FileSource:
         place = Place.of(files.qualified(self.path))
         self.written = folder = self.folder(files)
         own = real(Place(LOCAL, folder)).path
-        if folder and place.system == LOCAL and Path(own).is_dir() and not files.is_glob(own):
+        if folder and place.system == LOCAL and Path(own).is_dir() and not _READ_OTHERWISE(own):
             self.path = f"{LOCAL}{own}{place.path[len(folder) :]}"
 
     def _list(self, session: SparkSession, files: Files) -> list[tuple[str, int, int]] | None:

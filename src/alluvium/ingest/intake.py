@@ -233,7 +233,10 @@ class Intake:
 
     def _stop_at_copies(self, here: str) -> None:
         """Raise for a file that the table may hold by a name which its checkpoint did not read."""
-        found = next(other_names(self._landed, self._ledger.held), None)
+        ledger = self._ledger
+        # Once names have a base, days may bring files of one last name, which is all they share.
+        is_told = ledger.base is not None
+        found = next(other_names(self._landed, ledger.held, of_paths=is_told), None)
         if found is not None:
             name, was = found
             raise SpecError(

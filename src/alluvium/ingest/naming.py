@@ -9,7 +9,7 @@ A *place* is a folder with its file system and without links, such as `file:/dat
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 
 from alluvium.ingest.landing import Landed, Stamp
@@ -107,20 +107,26 @@ def began_at(folder: str, landed: Iterable[Landed], times: Mapping[str, int]) ->
     return folder if folder in found or not found else found.most_common(1)[0][0]
 
 
-def other_names(landed: Iterable[Landed], times: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+def other_names(
+    landed: Iterable[Landed], times: Mapping[str, int], *, of_paths: bool
+) -> Iterator[tuple[str, str]]:
     """New files with a known one that has their last name and time, and lies there no more.
 
     Args:
         landed: The files, by their names below the base.
         times: When each known file was written, in ms since 1970.
+        of_paths: Whether one of the names has to end as the other, as below a path that begins
+            elsewhere.
     """
-    files = list(landed)
-    names = {file.name for file in files}
-    gone = {(name_of(name), time): name for name, time in times.items() if name not in names}
+    files, gone = list(landed), defaultdict[tuple[str, int], list[str]](list)
+    for name in times.keys() - {file.name for file in files}:
+        gone[name_of(name), times[name]].append(name)
     for file in files:
-        was = gone.get((name_of(file.name), file.time))
-        if file.name not in times and was is not None:
-            yield file.name, was
+        if file.name not in times:
+            for was in sorted(gone.get((name_of(file.name), file.time), ())):
+                short, long = sorted((f"/{file.name}", f"/{was}"), key=len)
+                if long.endswith(short) or not of_paths:
+                    yield file.name, was
 
 
 def _names_above(folder: str, name: str) -> Iterator[tuple[str, str]]:

@@ -141,8 +141,8 @@ def test_a_later_version_to_begin_at_hides_nothing(
         other(f"insert into {table} values ({value}, 'a', 'm', 'k9')")
     # It looks, and the next one need not.
     assert commit("k1") == first + 4
-    assert rewriter._later.version() == first + 4
-    assert rewriter._base.version() == first
+    assert rewriter.commits._later.version() == first + 4
+    assert rewriter.commits._base.version() == first
     if altered:
         other(f"alter table {table} set tblproperties ('some' = 'thing')")
     other(f"delete from {table} where kind = 'k3' and id < 10")

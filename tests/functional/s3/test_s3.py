@@ -263,7 +263,7 @@ def test_spark_beside_delta_rs(project: PlacedProject, s3_server: s3.S3) -> None
         storage_options=project.storage,
         configuration={"delta.checkpointInterval": "10"},
     )
-    s3_server.spoil(*KINDS, every=9, match="raced/_delta_log", agent="Hadoop")
+    s3_server.spoil(*KINDS, every=9, match="raced/_delta_log/0", agent="Hadoop")
 
     def append(number: int) -> None:
         row = pa.table({"id": pa.array([number], pa.int64())})

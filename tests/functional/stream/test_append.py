@@ -235,7 +235,12 @@ def test_a_path_that_begins_elsewhere_doubles_nothing(make_bronze: Make) -> None
     assert bronze.run().rows == 1
     bronze.block = {"path": "landing"}
     assert bronze.run().batch_id is None
-    names |= {"orders/disk/6.json", "../disk/7.json"}
+    # In front of a pattern, a folder whose own name reads as one.
+    (bronze.landing / "odd").symlink_to(bronze.root / "odd[1]")
+    bronze.land("../odd[1]/8.json", b"i\n")
+    bronze.block = {"path": "landing/odd/*.json"}
+    assert bronze.run().rows == 1
+    names |= {"orders/disk/6.json", "../disk/7.json", "../odd[1]/8.json"}
     assert {row["_source_partition"] for row in bronze.rows()} == names
     # A link that turns while a run goes on: that run reads what it has listed.
     link, trigger = bronze.root / "day", FileSource.trigger

@@ -241,7 +241,6 @@ def test_a_broken_file_has_a_name_and_a_way_out(
         " reconstruct state at version 3 as the transaction log has been truncated due to manual"
         " deletion or the log retention policy.",
         "[DELTA_VERSIONS_NOT_CONTIGUOUS] Versions (ArrayBuffer(0, 2)) are not contiguous.",
-        "[DELTA_TABLE_NOT_FOUND] Delta table `s`.`t` doesn't exist.",
         "[DELTA_MISSING_PART_FILES] Couldn't find all part files of the checkpoint version: 4",
         "[DELTA_DELETION_VECTOR_CHECKSUM_MISMATCH] Could not verify deletion vector integrity.",
         "File file:/w/t/deletion_vector_61d16c75-6994-46b7-a15b-8b538852e50e.bin does not exist",
@@ -252,6 +251,11 @@ def test_a_damaged_table_has_a_tool_that_mends_it(message: str) -> None:
     text = said(("SparkException", "Job aborted"), ("DeltaIllegalStateException", message))
     assert text.endswith(MENDS)
     assert text.count(MENDS) == 1
+
+
+def test_a_table_that_is_not_there_may_be_a_models() -> None:
+    text = said(("DeltaAnalysisException", "[DELTA_TABLE_NOT_FOUND] Delta table t doesn't exist."))
+    assert text.endswith(f"t doesn't exist. If a model's table was there: {MENDS}")
 
 
 def test_what_is_no_damage_gets_no_such_advice() -> None:

@@ -107,7 +107,9 @@ def test_a_model_that_is_not_there(macros: Any, sent: list[str], stop: Any) -> N
 def test_what_is_not_done_to_a_published_model(
     macros: Any, sent: list[str], node: Any, stop: Any, operation: str
 ) -> None:
-    shown = {"name": "shown", "depends_on": {"nodes": ["a"]}}
+    # What a comment of dbt's names is not what it shows.
+    macros.context["adapter"] = SimpleNamespace(shown_by=lambda one: ["b"] if one == "a" else [])
+    shown = {"name": "shown", "unique_id": "b", "depends_on": {"nodes": ["source.x", "a"]}}
     macros.context["graph"]["nodes"]["b"] = node(materialized="published") | shown
     with pytest.raises(stop, match=r"accepted: .*; shown shows the rows of logs\.$"):
         getattr(macros, operation)(model="shown")

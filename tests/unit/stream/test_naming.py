@@ -139,6 +139,11 @@ def test_times_tell_where_names_began(landed: list[Landed], expected: str) -> No
 def test_a_known_file_may_have_another_name() -> None:
     landed = [file("1", time=5), file("a/2", time=5), file("3", time=6), file("b/4", time=5)]
     known = {"x/1": 5, "a/2": 5, "x/3": 5, "x/4": -1}
-    assert list(other_names(landed, known)) == [("1", "x/1")]
+    for of_paths in (False, True):
+        assert list(other_names(landed, known, of_paths=of_paths)) == [("1", "x/1")]
     # Where both lie there they are two.
-    assert list(other_names([*landed, file("x/1", time=5)], known)) == []
+    assert list(other_names([*landed, file("x/1", time=5)], known, of_paths=False)) == []
+    # Of another day, by a program that gives its files no time.
+    days = [file("02/data", time=0)], {"01/data": 0, "data/01": 0}
+    assert list(other_names(*days, of_paths=False)) == [("02/data", "01/data")]
+    assert list(other_names(*days, of_paths=True)) == []

@@ -86,14 +86,11 @@ class Rewriter:
         commits: what brings the new files into the table.
 
     Args:
-        table: the files of that version, whose session gets the settings of a rewrite.
-
-    Raises:
-        ValueError: the table is not one whose files may be rewritten.
+        table: the files of that version, which may be rewritten. Its session gets the settings of
+            a rewrite.
     """
 
     def __init__(self, table: TableFiles) -> None:
-        table.check_rewritable()
         self._table, self._copy, self._log = table, table.copy, table.log
         self.commits = LayoutCommits(table)
         # Each is opened by one task, once.
