@@ -100,10 +100,10 @@ _CODEC = re.compile(r"ClassNotFoundException:? \S*Codec")
 _DATA_FILE = re.compile(r"part-\d{5}-[0-9a-f]{8}-[0-9a-f-]{27}")
 # What Delta and Java say of a log or a deletion vector that is damaged, whatever they advise.
 _DAMAGED = re.compile(
-    r"\[DELTA_(?:CHECKPOINT_(?:NON_EXIST_TABLE|SNAPSHOT_MISMATCH)|DELETION_VECTOR_\w+|STATE_RECOVER_ERROR"
-    r"|LOG_FILE_NOT_FOUND|METADATA_ABSENT_EXISTING_CATALOG_TABLE|MISSING_PART_FILES|TABLE_NOT_FOUND"
-    r"|NO_RECREATABLE_HISTORY_FOUND|TRUNCATED_TRANSACTION_LOG|TXN_LOG_FAILED_INTEGRITY"
-    r"|VERSIONS_NOT_CONTIGUOUS)\]|\S*(?:/_delta_log/|deletion_vector_)\S+"
+    r"\[DELTA_(?:CHECKPOINT_(?:NON_EXIST_TABLE|SNAPSHOT_MISMATCH)|DELETION_VECTOR_\w+"
+    r"|LOG_FILE_NOT_FOUND|METADATA_ABSENT_EXISTING_CATALOG_TABLE|NO_RECREATABLE_HISTORY_FOUND"
+    r"|MISSING_PART_FILES|STATE_RECOVER_ERROR|(?P<gone>TABLE_NOT_FOUND)|TRUNCATED_TRANSACTION_LOG"
+    r"|TXN_LOG_FAILED_INTEGRITY|VERSIONS_NOT_CONTIGUOUS)\]|/_delta_log/\S|deletion_vector_\S"
 )
 # Of a Python on executors that has another version, is not there, or is without what it needs.
 _OTHER_PYTHON = re.compile(
@@ -154,8 +154,8 @@ def explained(chain: Iterable[Thrown]) -> Cause:
         if more not in text:
             text = f"{text.removesuffix('.')}: {more}"
     if damaged := _said(thrown, _DAMAGED):
-        at = "If a model's table was there: " if "[DELTA_TABLE_NOT" in damaged[0] else ""
-        text = f"{text.removesuffix('.')}. {at}{MENDS}"
+        where = "If a model's table was there: " if damaged["gone"] else ""
+        text = f"{text.removesuffix('.')}. {where}{MENDS}"
     line, fragment = _place(one.message)
     return Cause(text, line, fragment)
 

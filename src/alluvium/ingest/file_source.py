@@ -72,8 +72,8 @@ class FileSource:
         assert feed.path is not None
         self.feed = feed
         self.path = feed.path
-        # The folder of the path before it was settled: links may lead to it.
-        self.written = feed.path
+        # The folder that is read, and how the path has it where links lead to it.
+        self._settled = "", ""
         # Where a table's names begin elsewhere; `landed` has the names below the source's folder.
         self.naming = SAME
         # The headers of files that were read, each with one of its files.
@@ -119,10 +119,17 @@ class FileSource:
     def _settle(self, files: Files) -> None:
         """Read one folder throughout, also where a link on the way to it turns meanwhile."""
         place = Place.of(files.qualified(self.path))
-        self.written = folder = self.folder(files)
+        if place.system != LOCAL or not (folder := self.folder(files)):
+            return
         own = real(Place(LOCAL, folder)).path
-        if folder and place.system == LOCAL and Path(own).is_dir() and not _READ_OTHERWISE(own):
-            self.path = f"{LOCAL}{own}{place.path[len(folder) :]}"
+        if Path(own).is_dir() and not _READ_OTHERWISE(own):
+            self._settled = own, folder
+            self.path = f"{LOCAL}{own}{place.path.removeprefix(folder)}"
+
+    def as_written(self, path: str) -> str:
+        """A path in the folder that is read, with the links that the source's path names."""
+        own, folder = self._settled
+        return folder + path.removeprefix(own)
 
     def _list(self, session: SparkSession, files: Files) -> list[tuple[str, int, int]] | None:
         """Path, bytes and time of each file, as Spark would list them for a reader."""

@@ -198,8 +198,10 @@ class Intake:
         """Name the files as the ledger does, whatever folder `path` begins with now."""
         ledger = self._ledger
         system = Place.of(self._files.qualified(self._source.path)).system
-        folders = self._source.folder(self._files), self._source.written
-        folder, written = (Place(system, "/") / one for one in folders)
+        path = self._source.folder(self._files)
+        folder, written = (
+            Place(system, "/") / one for one in (path, self._source.as_written(path))
+        )
         if len(self._landed) == 1 and Place.of(self._landed[0].path).path == folder.path:
             folder = written = folder.parent  # the path is one file
         here = str(real(folder))
@@ -362,7 +364,7 @@ class Intake:
         feed = self._source.feed
         if not feed.cleans:
             return
-        archive, folder = feed.options.get(ARCHIVE), self._source.folder(self._files)
+        archive = feed.options.get(ARCHIVE)
         for file in some:
             try:
                 if file.name in self._linked:
@@ -372,8 +374,8 @@ class Intake:
                 elif feed.options[CLEANS].lower() == "delete":
                     self._files.delete(file.path)
                 else:
-                    below = Place.of(file.path).path.removeprefix(folder)
-                    self._archive(file.path, f"{archive}{self._source.written}{below}")
+                    path = self._source.as_written(Place.of(file.path).path)
+                    self._archive(file.path, f"{archive}{path}")
             except Exception as error:  # its events are in; the file may be another's meanwhile
                 # Behind the move of a name with a colon Hadoop fails at the name of its checksum.
                 if self._lies_in(str(Place.of(file.path).parent), name_of(file.path)):

@@ -126,9 +126,8 @@ class Ledger:
 
     def _know(self, read: Mapping[str, Stamp], held: Mapping[str, int] | None = None) -> None:
         self.read.update(read)
-        self.held.update(held or {})
-        for name in self.held.keys() & (read if held is None else self.read).keys():
-            del self.held[name]
+        known = {**self.held, **(held or {})}
+        self.held = {name: time for name, time in known.items() if name not in self.read}
 
     def _noted(self, files: Files, kind: str = "") -> dict[str, Any]:
         """What one of its files says: `read`, the files that were read, and in `.all` the rest."""
