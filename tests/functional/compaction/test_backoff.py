@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -38,9 +39,9 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     found: list[str] = []
     read = run.look
 
-    def noted(session: object, table: str, *others: object) -> object:
+    def noted(session: SparkSession, table: str, *others: Any, **named: Any) -> Any:
         found.append(table)
-        return read(session, table, *others)
+        return read(session, table, *others, **named)
 
     monkeypatch.setattr(run, "look", noted)
     return found
