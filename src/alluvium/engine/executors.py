@@ -46,7 +46,7 @@ def wait(session: SparkSession, seconds: float, say: Callable[[str], None]) -> N
         session.range(1).count()
 
     beside = ThreadPoolExecutor(1, "alluvium-executor")
-    task = jvm.beside(beside, session, session._jsparkSession, work)
+    task = jvm.beside(beside, session, work)
     beside.shutdown(wait=False)
     done, _ = wait_for([task], min(_PATIENCE, seconds))
     if not done and seconds > _PATIENCE:

@@ -251,12 +251,15 @@ def active(session: SparkSession, java_session: Any) -> Iterator[None]:
 
 
 def beside(
-    pool: Executor, session: SparkSession, java_session: Any, task: Callable[[], T]
+    pool: Executor, session: SparkSession, task: Callable[[], T], java_session: Any = None
 ) -> Future[T]:
-    """Run `task` in a thread of `pool`, in this thread's job group and scheduler pool."""
+    """Run `task` in a thread of `pool`, in this thread's job group and scheduler pool.
+
+    java_session: a copy of the session that is active there; the session itself if not given.
+    """
 
     def run() -> T:
-        with active(session, java_session):
+        with active(session, session._jsparkSession if java_session is None else java_session):
             return task()
 
     return pool.submit(inheritable_thread_target(session)(run))

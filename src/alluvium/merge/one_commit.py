@@ -208,7 +208,7 @@ def _run(prepared: Prepared, beside: ThreadPoolExecutor) -> str | None:
     figures = prepared.figures
 
     def start(task: Callable[[], Any]) -> Any:
-        return jvm.beside(beside, command.copy.session, command.copy.spark, task)
+        return jvm.beside(beside, command.copy.session, task, command.copy.spark)
 
     finding = start(command.candidates)
     with command.in_transaction():

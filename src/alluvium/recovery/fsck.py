@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -14,6 +16,7 @@ from alluvium.delta.log.log_folder import LogFolder
 from alluvium.delta.refs import dependents
 from alluvium.delta.refs.dependents import Dependent
 from alluvium.delta.refs.needed_files import NeededFiles
+from alluvium.engine import jvm
 from alluvium.engine.causes import first_line
 from alluvium.engine.files import Files
 from alluvium.paths import Place
@@ -22,11 +25,15 @@ from alluvium.plan.recovery.findings import RECOVER, Finding
 from alluvium.plan.recovery.log_health import LogHealth
 from alluvium.recovery import shown, streams
 from alluvium.recovery.places import new_places
-from alluvium.recovery.tables import Table, each, of_rename
+from alluvium.recovery.tables import Table, each, of_rename, with_tags
 from alluvium.wording import counted
 
 # Files whose rows are read for a look at the statistics, unless all are asked for.
 SAMPLE = 20
+
+# Tables that are looked at side by side. A look is many small jobs, and a job leaves most cores
+# idle while Spark plans it.
+_AT_ONCE = 4
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ class Report:
 
 
 class Fsck:
-    """Looks at tables one by one.
+    """Looks at tables, some of them side by side.
 
     Args:
         tables: all of the project.
@@ -94,27 +101,41 @@ class Fsck:
         self._homes = list(homes)
         self._store = Files(session)
         self._full, self._say = full, say
-        self._files = self._sampled = 0
+        # A number for each table: threads add theirs.
+        self._files: list[int] = []
+        self._sampled: list[int] = []
         self._logs: dict[str, LogHealth] = {}
 
     def run(self, names: Iterable[str] | None = None) -> Report:
         """Look at these tables, or at all."""
-        started, looked = time.monotonic(), 0
+        started = time.monotonic()
         chosen = [self._by_name[name] for name in names] if names is not None else self._tables
-        found = []
-        for table in each(self._session, chosen, self._say):
-            looked += 1
+        tables = list(with_tags(self._session, chosen))
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            looks = [jvm.beside(pool, self._session, partial(self._look, one)) for one in tables]
             try:
-                for one in self.of_table(table):
-                    found.append((table.name, one))
-            except (PySparkException, Py4JError) as error:
-                # What it reads may be broken. The others are looked at.
-                what = "it was not looked at to the end"
-                found.append((table.name, Finding(what, first_line(error), RECOVER)))
+                found = [
+                    (table.name, one)
+                    for table, look in zip(each(tables, self._say), looks, strict=True)
+                    for one in look.result()
+                ]
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
         seconds = time.monotonic() - started
-        return Report(looked, tuple(found), self._files, self._sampled, seconds)
+        return Report(len(tables), tuple(found), sum(self._files), sum(self._sampled), seconds)
 
-    def of_table(self, table: Table) -> Iterator[Finding]:
+    def _look(self, table: Table) -> list[Finding]:
+        found = []
+        try:
+            for one in self._of_table(table):
+                found.append(one)
+        except (PySparkException, Py4JError) as error:
+            # What it reads may be broken. The others are looked at.
+            found.append(Finding("it was not looked at to the end", first_line(error), RECOVER))
+        return found
+
+    def _of_table(self, table: Table) -> Iterator[Finding]:
         """What is to be known of a table; nothing of one that was never built."""
         if (moved := of_rename(table, self._by_name)) is not None:
             yield moved
@@ -145,7 +166,7 @@ class Fsck:
         yield from wrong
         try:
             state = NeededFiles(self._session, table.place)
-            self._files += state.count
+            self._files.append(state.count)
         except (PySparkException, Py4JError) as error:
             if not any(one.is_damage for one in wrong):
                 why = first_line(error)
@@ -195,7 +216,7 @@ class Fsck:
             yield from findings.in_log(state.in_log, table.shows is not None)
         if not vectors and not any(one.damage in findings.UNUSABLE for one in damaged):
             columns, looked = state.wrong_bounds(None if self._full else SAMPLE)
-            self._sampled += looked
+            self._sampled.append(looked)
             yield from findings.of_bounds(columns, looked, state.count)
         try:
             entries = dependents.noted(self._session, state.root)

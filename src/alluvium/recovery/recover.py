@@ -29,7 +29,7 @@ from alluvium.plan.recovery.log_health import Repair
 from alluvium.plan.versions.batches import touched
 from alluvium.recovery import shown, streams
 from alluvium.recovery.places import new_places
-from alluvium.recovery.tables import Table, each, of_rename
+from alluvium.recovery.tables import Table, each, of_rename, with_tags
 from alluvium.wording import counted
 
 # Beside the log of a table: what was moved out of it.
@@ -76,7 +76,7 @@ class Recovery:
         wanted = set(self._by_name if names is None else names)
         chosen = [one for one in self._tables if {one.name, one.shows} & wanted]
         lines = []
-        for table in each(self._session, chosen, self._say):
+        for table in each(list(with_tags(self._session, chosen)), self._say):
             try:
                 lines += [f"{table.name}: {line}" for line in self._of_table(table)]
             except (ValueError, PySparkException, Py4JError) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
@@ -70,20 +70,15 @@ def of_rename(table: Table, tables: Mapping[str, Table]) -> Finding | None:
     )
 
 
-def each(
-    session: SparkSession, tables: Iterable[Table], say: Callable[[str], None]
-) -> Iterator[Table]:
-    """Each table, and behind it its tags, which no metastore has.
-
-    say: tells a line for each, while the work goes on.
-    """
-    found = list(_with_tags(session, tables))
-    for number, table in enumerate(found, 1):
-        say(f"{table.name} ({number} of {len(found)})")
+def each(tables: Sequence[Table], say: Callable[[str], None]) -> Iterator[Table]:
+    """Each table; `say` tells a line for it, while the work goes on."""
+    for number, table in enumerate(tables, 1):
+        say(f"{table.name} ({number} of {len(tables)})")
         yield table
 
 
-def _with_tags(session: SparkSession, tables: Iterable[Table]) -> Iterator[Table]:
+def with_tags(session: SparkSession, tables: Iterable[Table]) -> Iterator[Table]:
+    """The tables, and behind each its tags, which no metastore has."""
     for table in tables:
         yield table
         for tag in refs.tag_names(session, table.place):

@@ -127,9 +127,7 @@ class SessionHandle:
         if put_back is not None:
             rows = self.session.table(relation)
         beside = ThreadPoolExecutor(1, "alluvium-keep")
-        planned = jvm.beside(
-            beside, self.session, self.session._jsparkSession, lambda: batch.keep(rows)
-        )
+        planned = jvm.beside(beside, self.session, lambda: batch.keep(rows))
         beside.shutdown(wait=False)
         self._kept[relation] = _KeptBatch(rows, planned, put_back)
         return version
