@@ -105,7 +105,7 @@ class Bench:
         def ours() -> None:
             make_schema(self._session, branch, branch.schema)
             for name in names:
-                make_table(self._session, branch, point, (branch.schema, name))
+                make_table(self._session, branch, point, (branch.schema, name)).apply()
 
         def deltas() -> None:
             self._session.sql("create schema by_delta")

@@ -31,7 +31,7 @@ class JavaFunctions(Protocol):
 
 
 class JavaSeq(Protocol):
-    """A Scala `Seq`; `jvm.items` and `jvm.texts` give its elements."""
+    """A Scala `Seq`; `jvm.items` gives its elements."""
 
     def apply(self, place: int, /) -> Any: ...
     def head(self) -> Any: ...

@@ -71,18 +71,25 @@ class BranchTable:
 # Making one --------------------------------------------------------------------------------------
 
 
-def make_schema(session: SparkSession, branch: Branch, schema: str) -> None:
-    """Make a schema of a branch, where there is none.
+def has_schema(session: SparkSession, branch: Branch, schema: str) -> bool:
+    """Whether a branch has a schema.
 
     Raises:
         ValueError: it is there, and something else made it.
     """
-    if session.catalog.databaseExists(quoted(schema)):
-        if not is_schema_of(session, branch, schema):
-            raise ValueError(
-                f"the schema {schema} is there, and the branch {branch.name} did not make it;"
-                " accepted: another name for the branch"
-            )
+    if not session.catalog.databaseExists(quoted(schema)):
+        return False
+    if not is_schema_of(session, branch, schema):
+        raise ValueError(
+            f"the schema {schema} is there, and the branch {branch.name} did not make it;"
+            " accepted: another name for the branch"
+        )
+    return True
+
+
+def make_schema(session: SparkSession, branch: Branch, schema: str) -> None:
+    """Make a schema of a branch, where there is none; raises as `has_schema`."""
+    if has_schema(session, branch, schema):
         return
     session.sql(
         f"create schema if not exists {quoted(schema)} with dbproperties"
@@ -104,11 +111,14 @@ def branch_of(session: SparkSession, schema: str) -> Branch | None:
     return Branch(name, of) if name is not None and of is not None else None
 
 
-def make_table(session: SparkSession, branch: Branch, source: Point, name: tuple[str, str]) -> bool:
+def make_table(
+    session: SparkSession, branch: Branch, source: Point, name: tuple[str, str]
+) -> Planned[bool]:
     """Clone a table into a branch, with its progress; False where the branch has it already.
 
     The catalog gets it last: whoever finds the table finds its progress too, and what a kill left
-    the next call completes, or makes again where it is of another version by now.
+    the next call completes, or makes again where it is of another version by now. The schema is
+    there by then, and need not be for a look.
 
     Args:
         source: its version is given.
@@ -121,7 +131,7 @@ def make_table(session: SparkSession, branch: Branch, source: Point, name: tuple
     schema, alias = name
     table = f"{quoted(schema)}.{quoted(alias)}"
     place = unregistered.default_folder(session, schema, alias)
-    made, has_begun = branch_in(session, place, branch.name), False
+    made = branch_in(session, place, branch.name)
     is_known = session.catalog.tableExists(table)
     if is_known and made is None:
         raise ValueError(
@@ -143,17 +153,24 @@ def make_table(session: SparkSession, branch: Branch, source: Point, name: tuple
             )
         assert source.version is not None
         began = partial(_began, source.version)
-        done = refs.clone_for(session, branch.name, source, place, began, made)
-        made, has_begun = done.ref, done.has_begun
-    assert made is not None
-    by_path = relation(place)
-    # The first commit of a clone that Delta's command made is without progress.
-    if not has_begun and base_of(session, by_path) is None:
-        of = log.state(session, made.table, made.version)
-        numbers = _began(made.version, *of, log.table_id(session, by_path))
-        log.commit_transactions(session, by_path, numbers, committing.FOREVER)
-    unregistered.enter(session, table, place)
-    return not is_known
+        cloning = refs.clone_for(session, branch.name, source, place, began, made)
+
+    def make() -> bool:
+        has_begun, ref = False, made
+        if not is_known:
+            done = cloning.apply()
+            ref, has_begun = done.ref, done.has_begun
+        assert ref is not None
+        by_path = relation(place)
+        # The first commit of a clone that Delta's command made is without progress.
+        if not has_begun and base_of(session, by_path) is None:
+            of = log.state(session, ref.table, ref.version)
+            numbers = _began(ref.version, *of, log.table_id(session, by_path))
+            log.commit_transactions(session, by_path, numbers, committing.FOREVER)
+        unregistered.enter(session, table, place)
+        return not is_known
+
+    return Planned(not is_known, make)
 
 
 def _is_written(session: SparkSession, place: str) -> bool:

@@ -158,7 +158,7 @@ def clone_for(
     location: str,
     began: Began,
     there: Ref | None = None,
-) -> Made:
+) -> Planned[Made]:
     """Make a table of a branch, in a folder that the catalog gets to know when it is complete.
 
     Made by Delta's command, it has not begun with the numbers of `began`.
@@ -171,13 +171,15 @@ def clone_for(
     """
     made = _making(session, point, "branch", branch, None, began)
     is_left = there is not None and made.is_in(there)
-    if there is not None and not is_left:
-        clones.drop(session, there)
-    return made.planned(
-        location,
-        lambda: 0 if is_left else made.clone(location),
-        lambda: Files(session).delete(location),
-    ).apply()
+
+    def clone() -> int:
+        if is_left:
+            return 0
+        if there is not None:
+            clones.drop(session, there)
+        return made.clone(location)
+
+    return made.planned(location, clone, lambda: Files(session).delete(location))
 
 
 def _making(

@@ -230,7 +230,7 @@ def test_branches_tags_and_restores(events: SparkSession) -> None:
     source = Point(T, log.version(events, T))
     branch = branches.Branch("fix", "pruned")
     branches.make_schema(events, branch, branch.schema)
-    assert branches.make_table(events, branch, source, (branch.schema, "events"))
+    assert branches.make_table(events, branch, source, (branch.schema, "events")).apply()
     table = f"`{branch.schema}`.events"
     of_branch = f"{table} where service"
     # A vector and a new file, which has no tag, on the branch alone.

@@ -335,6 +335,16 @@ def test_what_is_no_branch(project: Project) -> None:
         ("discard", "{name: fix}", f"there is no branch fix of {SCHEMA}; accepted: the name"),
     ):
         refused(project, operation, args, said)
+    # A dry run asks what the branch itself would.
+    dry = "{name: fix, models: animals_wap, dry_run: true}"
+    in_the_way = delta_rs.folder_of(project.home, f"{SCHEMA}__fix", "animals_wap") / "x"
+    in_the_way.parent.mkdir(parents=True)
+    in_the_way.touch()
+    refused(project, "branch", dry, f"{in_the_way.parent} is not empty, and the branch fix did not")
+    shutil.rmtree(in_the_way.parents[1])
+    project.session.sql(f"create schema {SCHEMA}__fix")
+    refused(project, "branch", dry, f"{SCHEMA}__fix is there, and the branch fix did not make it")
+    project.session.sql(f"drop schema {SCHEMA}__fix")
     # Where the project's own rule names a schema, the target's table may lie in the very same one.
     own = "{% macro generate_schema_name(custom_schema_name, node) -%}" + (
         f"{{%- if node.name == 'shared' -%}}{SCHEMA}_shared{{%- else -%}}"

@@ -61,7 +61,7 @@ class Shop:
         refs.clone(spark, point, "copy", schema=OF).apply()
         spark.sql(f"delete from {OF}.copy where id = 1")
         branches.make_schema(spark, branch, branch.schema)
-        branches.make_table(spark, branch, point, (branch.schema, "items"))
+        branches.make_table(spark, branch, point, (branch.schema, "items")).apply()
         self._merge(f"{branch.schema}.items", 2, {2: "branch"})
         self._merge(items, 2, {3: None, 4: "c"})
         spark.sql(f"optimize {items}").collect()

@@ -74,7 +74,7 @@ def test_checkout_and_discard(spark: SparkSession) -> None:
     branch = Branch("goes", "versions")
     branches.make_schema(spark, branch, branch.schema)
     name = (branch.schema, "between_heads")
-    branches.make_table(spark, branch, Point(made.name, second), name)
+    branches.make_table(spark, branch, Point(made.name, second), name).apply()
     ours = ".".join(name)
     spark.sql(f"insert into {ours} values (3, 'n3', false)")
     with (
@@ -96,7 +96,9 @@ def test_branch_untag_and_vacuum(spark: SparkSession) -> None:
     branch = Branch("late", "versions")
     branches.make_schema(spark, branch, branch.schema)
     with before(clones.Making, "make", lambda: made.batch(2, 2)):
-        branches.make_table(spark, branch, Point(made.name, first), (branch.schema, "between_refs"))
+        branches.make_table(
+            spark, branch, Point(made.name, first), (branch.schema, "between_refs")
+        ).apply()
     assert rows_of(spark, f"{branch.schema}.between_refs") == made.versions[first]
     # Somebody else moves the tag first: it stays where it is now.
     refs.tag(spark, Point(made.name, first), "moved").apply()

@@ -168,7 +168,7 @@ def test_cycles_beside_ingestion(spark: SparkSession, cycles: int) -> None:
         branches.make_schema(spark, branch, branch.schema)
         began = log.version(spark, feed.table)
         name = (branch.schema, feed.name)
-        assert branches.make_table(spark, branch, Point(feed.table, began), name)
+        assert branches.make_table(spark, branch, Point(feed.table, began), name).apply()
         ours = f"`{branch.schema}`.`{feed.name}`"
         held = progress.read(spark, ours, MODEL)
         assert held == feed.through(began)

@@ -135,7 +135,7 @@ def branched(made: Kept, branch: Branch) -> bool:
     branches.make_schema(made.spark, branch, branch.schema)
     name = made.name.partition(".")[2]
     source = Point(made.name, made.version)
-    return branches.make_table(made.spark, branch, source, (branch.schema, name))
+    return branches.make_table(made.spark, branch, source, (branch.schema, name)).apply()
 
 
 @pytest.mark.slow

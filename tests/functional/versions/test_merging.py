@@ -100,7 +100,9 @@ class Sides:
     def begin(self) -> None:
         branches.make_schema(self.spark, self.branch, self.branch.schema)
         source = Point(self.table, log.version(self.spark, self.table))
-        assert branches.make_table(self.spark, self.branch, source, (self.branch.schema, self.name))
+        assert branches.make_table(
+            self.spark, self.branch, source, (self.branch.schema, self.name)
+        ).apply()
         self.rows[self.ours] = dict(self.rows[self.table])
 
     def merge(self, dry_run: bool = False, prefer: str | None = None) -> three_ways.MergedBranch:
@@ -727,7 +729,7 @@ def test_old_commits_of_a_branch(
     assert branch_in(spark, str(folder.parent), "fix") is not None
     assert not branches.make_table(
         spark, made.branch, Point(made.table, None), (made.branch.schema, made.name)
-    )
+    ).apply()
     done = branches.discard(spark, made.branch, []).apply()
     assert (made.ours in done.tables, done.kept) == (True, ())
     source = log.qualified(log.delta_log(spark, made.table))

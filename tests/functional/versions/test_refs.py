@@ -337,7 +337,7 @@ def test_points(spark: SparkSession) -> None:
     branches.make_schema(spark, branch, branch.schema)
     for one in (table, shown):
         there = resolve(spark, one)
-        branches.make_table(spark, branch, there, (branch.schema, one.model))
+        branches.make_table(spark, branch, there, (branch.schema, one.model)).apply()
     ours = PointTable(f"{branch.schema}.pointed", "pointed")
     theirs = PointTable(f"{branch.schema}.pointed_shown", "pointed_shown", ours)
     assert resolve(spark, theirs, batch=6) == Point(theirs.name, 0)

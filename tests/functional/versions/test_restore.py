@@ -295,7 +295,7 @@ def test_batches_that_came_with_a_clone(
         if how == "branch by Delta":
             monkeypatch.setattr(cloning, "is_plain", lambda _: False)
         branches.make_schema(spark, branch, schema)
-        branches.make_table(spark, branch, Point(made.name, made.version), (schema, name))
+        branches.make_table(spark, branch, Point(made.name, made.version), (schema, name)).apply()
     assert ours.version == (0 if how == "branch" else 1)
     with pytest.raises(ValueError, match="no commit in its log brought batch 2 or a later one up"):
         ours.back(before_batch=2)

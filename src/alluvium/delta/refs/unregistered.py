@@ -68,8 +68,12 @@ def default_location(session: SparkSession, schema: str, name: str, root: str | 
     """Where a table is made; root: its `location_root`, None where it names no place."""
     if root is not None:
         return f"{root.rstrip('/')}/{name}"
-    database = session._jsparkSession.sessionState().catalog().getDatabaseMetadata(schema)
-    return (Place.of_uri(str(database.locationUri())) / in_catalog(name)).shown
+    catalog = _catalog(session)
+    if catalog.databaseExists(schema):
+        folder = catalog.getDatabaseMetadata(schema).locationUri()
+    else:  # where Spark would make it
+        folder = catalog.getDefaultDBPath(schema)
+    return (Place.of_uri(str(folder)) / in_catalog(name)).shown
 
 
 def default_folder(session: SparkSession, schema: str, name: str, root: str | None = None) -> str:

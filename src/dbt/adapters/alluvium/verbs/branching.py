@@ -41,19 +41,24 @@ class Branching(Versioning):
         with self._working("alluvium.branch") as session:
             branch = self._branch(name)
             due = []
+            # What one model refuses is to stop all, before the first is cloned.
             for one in unique_ids:
                 node = self.nodes[one]
                 self._check(branch, node, unique_ids)
                 schema = self._schema(branch, node)
-                due.append((node, self.point_of(one, {"timestamp": timestamp}), schema))
-            for node, point, schema in due:
-                made = True
+                branches.has_schema(session, branch, schema)
+                point = self.point_of(one, {"timestamp": timestamp})
+                name_there = (schema, str(node.alias))
+                due.append(
+                    (point, name_there, branches.make_table(session, branch, point, name_there))
+                )
+            for point, (schema, alias), planned in due:
                 if not dry_run:
                     branches.make_schema(session, branch, schema)
-                    made = branches.make_table(session, branch, point, (schema, str(node.alias)))
+                made = planned.done(dry_run=dry_run)
                 does = "would show" if dry_run else "shows"
                 shown = f"{does} version {point.version:,} of {point.table}, no file copied"
-                lines.append(f"{schema}.{node.alias}: {shown if made else f'is of {name} already'}")
+                lines.append(f"{schema}.{alias}: {shown if made else f'is of {name} already'}")
         lines.append(f"{name}: a target with `schema: {branch.schema}` builds on it")
         return lines
 

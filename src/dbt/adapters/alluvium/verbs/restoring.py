@@ -17,6 +17,7 @@ from alluvium.merge import progress
 from alluvium.names import among, literal
 from alluvium.plan import event_readers, published_models
 from alluvium.plan.graph import ancestors, keeps_tombstones, name_of, streams_above
+from alluvium.plan.planned import Planned
 from alluvium.plan.versions import undo
 from alluvium.plan.versions.left_out import Events
 from alluvium.versions import branches, restore
@@ -68,12 +69,11 @@ class Restoring(Publishing, Progressing):
             state = log.state(session, subject.table)
             inherited = self.inherited(subject.table, state, subject.model)
             former, numbers = inherited.former, inherited.numbers
-            if former is not None and not dry_run:
-                self._take_over(session, subject.table, former, subject.model)
+            planned = partial(self._planned, session, subject, None if dry_run else former)
             events = self._events_of(session, node, files, batch, before_batch, bool(skip))
             if batch is not None:
-                marks = restore.mark(session, subject, batch, bool(skip), events, numbers)
-                changed = marks.done(dry_run=dry_run)
+                mark = partial(restore.mark, session, subject, batch, bool(skip), events, numbers)
+                changed = planned(mark).done(dry_run=dry_run)
                 # A batch that comes in takes files with it that stayed out.
                 told = events or changed or [(batch, None)]
                 lines = [
@@ -83,7 +83,8 @@ class Restoring(Publishing, Progressing):
                 if changed and not skip and merged is not None and merged >= batch:
                     lines.append(_backfill(node.name, batch))
                 return lines
-            planned = restore.restore(
+            plan = partial(
+                restore.restore,
                 session,
                 subject,
                 [
@@ -98,8 +99,18 @@ class Restoring(Publishing, Progressing):
                 files=events,
                 numbers=numbers,
             )
-            done = planned.done(dry_run=dry_run)
+            done = planned(plan).done(dry_run=dry_run)
         return _lines(node.name, done, bool(skip), dry_run)
+
+    def _planned(
+        self, session: SparkSession, subject: Subject, former: str | None, plan: Callable[[], Any]
+    ) -> Planned[Any]:
+        """A plan that is not refused; made once more where the model takes over another's place."""
+        planned: Planned[Any] = plan()
+        if former is not None:
+            self._take_over(session, subject.table, former, subject.model)
+            planned = plan()
+        return planned
 
     def _events_of(
         self,
