@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -93,6 +93,7 @@ def restore(
     skip: bool | None = None,
     files: Sequence[Events] = (),
     numbers: Mapping[str, int] | None = None,
+    has_batch: Callable[[int], bool] = lambda _: False,
 ) -> Planned[Restored]:
     """Make a table what it was at a version, and let readers see it.
 
@@ -107,6 +108,8 @@ def restore(
         skip: whether events of that batch are left out for good; None leaves that as it is.
         files: instead of all of that batch, the events that are left out.
         numbers: of the table's `txn` actions, where a model is to take over another's.
+        has_batch: whether there are events of a batch. It is asked where only the first merge can
+            have brought that.
 
     Raises:
         ValueError: it cannot be done, or undoes what `including` does not name. Nothing was
@@ -117,25 +120,23 @@ def restore(
     table_log = TableLog(session, subject.table)
     events = files or ([] if before_batch is None else [(before_batch, None)])
     skips = _changes(session, subject, events, skip, numbers)
-    marked = _marks(subject, skips, skip)
     then, done = (
         _version_before(subject, table_log, before_batch)
         if version is None
         else (version, _done(table_log, version + 1, table_log.version))
     )
-    was = table_log.at(then)
-    way = SettingBack(table_log.snapshot, was)
+    way = SettingBack(table_log.snapshot, was := table_log.at(then))
     known = undo.WayBack(
         then,
         undo.undone([one for one in done if one.version > then], then) if way.changes else [],
         before_batch,
         _merged(subject, was),
-        [one.batches[subject.model] for one in done if subject.model in one.batches],
+        *_brought(subject, done, before_batch, has_batch),
         way.mistakes(),
         way.missing(),
     )
-    for why in known.refusals(subject.table, including):
-        raise ValueError(why)
+    if refusals := list(known.refusals(subject.table, including)):
+        raise ValueError("\n".join(refusals))
     would = Restored(
         then,
         None,
@@ -148,10 +149,11 @@ def restore(
 
     def apply() -> Restored:
         made, at, now = None, table_log.version, would.readers
+        marked = _marks(subject, skips, skip)
         if way.changes or marked:
-            note = {"version": then, "before_batch": before_batch, "skip": skip}
             of_files = {"files": [file for _, file in files]} if files else {}
-            made = at = _commit(session, table_log, way, then, note | of_files, marked)
+            note = {"version": then, "before_batch": before_batch, "skip": skip, **of_files}
+            made = at = _commit(session, table_log, way, then, note, marked)
             # Behind the commit others may have published what came after it.
             now = _showing(session, table_log.snapshot.newest(), readers, None)
         for one in (reader for reader in now if reader.is_undone):
@@ -161,6 +163,15 @@ def restore(
         return replace(would, version=made, readers=now)
 
     return Planned(would, apply)
+
+
+def _brought(
+    subject: Subject, done: Sequence[Done], batch: int | None, has_batch: Callable[[int], bool]
+) -> tuple[list[int], bool]:
+    """The batches that commits tell, and whether the first may have brought `batch` too."""
+    named = [one.batches[subject.model] for one in done if subject.model in one.batches]
+    is_below = batch is not None and batch < min(named, default=batch)
+    return named, batch is not None and is_below and has_batch(batch)
 
 
 def _commit(

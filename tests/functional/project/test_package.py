@@ -370,6 +370,12 @@ def test_what_is_left_out_stays_out(project: Project) -> None:
     project.dbt("run", "-s", "orders", "--full-refresh")
     assert found() == mended
     pd.testing.assert_frame_equal(others(), good)
+    # One merge brings all batches: it is undone for one of them.
+    project.session.sql(f"drop table {project.schema}.orders")
+    project.dbt("run", "-s", "orders")
+    args = f"{{model: orders, before_batch: {batch}, skip: true, dry_run: true}}"
+    assert operate(project, "restore", args)
+    assert project.said(f"batch {batch} would be left out for good")
 
 
 @pytest.mark.slow

@@ -87,7 +87,12 @@ class Feed:
         return True
 
     def back(self, batch: int) -> None:
-        restore(self.spark, self.subject, [self.shown], before_batch=batch).apply()
+        def has_batch(number: int) -> bool:
+            return number < len(self.batches)
+
+        restore(
+            self.spark, self.subject, [self.shown], before_batch=batch, has_batch=has_batch
+        ).apply()
 
     def publish(self) -> log.TableVersion:
         publish(self.spark, self.table, self.shown.table, None, {}, {})

@@ -142,7 +142,7 @@ def test_what_a_clone_began_with_is_no_batch_of_its_own(began: list[Done]) -> No
 
 
 WAY = WayBack(
-    then=4, undone=(), batch=None, came=2, named=(3, 4), mistakes=(), missing=()
+    then=4, undone=(), batch=None, came=2, named=(3, 4), is_brought=False, mistakes=(), missing=()
 )  # fmt: skip
 WRITES = undone([done(5, "UPDATE"), done(6, "DELETE", notes=PURGE), merged(7, 3)], 4)
 
@@ -155,6 +155,8 @@ WRITES = undone([done(5, "UPDATE"), done(6, "DELETE", notes=PURGE), merged(7, 3)
         # Batches that came along are of no weight where a version is asked for.
         ({"came": 9}, ()),
         ({"batch": 3, "named": ()}, ()),
+        # One merge brings several batches.
+        ({"batch": 0, "came": -1, "is_brought": True}, ()),
         ({"undone": WRITES}, ("purge", "write")),
     ],
 )

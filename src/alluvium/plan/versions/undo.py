@@ -65,7 +65,9 @@ class WayBack:
         undone: commits, newest first; none where nothing would change.
         batch: that the table is to be without; None where a version was asked for.
         came: the newest batch that the version holds; -1 for none.
-        named: the batches that commits tell since.
+        named: the batches that commits tell since, of each merge its newest.
+    is_brought: whether the first of these merges may have brought that batch: there are events of
+        it, and several batches may come in one merge.
         mistakes: why the table cannot go back.
         missing: files that would come back, and that are gone.
     """
@@ -75,6 +77,7 @@ class WayBack:
     batch: int | None
     came: int
     named: Sequence[int]
+    is_brought: bool
     mistakes: Sequence[str]
     missing: Sequence[str]
 
@@ -85,7 +88,12 @@ class WayBack:
         """
         if self.batch is not None and self.came >= self.batch:
             yield came_along(table, self.batch, self.came)
-        elif self.batch is not None and self.named and self.batch < min(self.named):
+        elif (
+            self.batch is not None
+            and not self.is_brought
+            and self.named
+            and self.batch < min(self.named)
+        ):
             # All that was merged would go, for a number that may be a slip.
             yield (
                 f"{table}: no merge in its log is of batch {self.batch}, or of one before it."

@@ -98,6 +98,7 @@ class Restoring(Publishing, Progressing):
                 skip=skip,
                 files=events,
                 numbers=numbers,
+                has_batch=partial(self._has_batch, session, node),
             )
             done = planned(plan).done(dry_run=dry_run)
         return _lines(node.name, done, bool(skip), dry_run)
@@ -166,6 +167,17 @@ class Restoring(Publishing, Progressing):
                 " changed"
             )
         return sorted(found)
+
+    def _has_batch(self, session: SparkSession, node: Any, batch: int) -> bool:
+        """Whether a streaming table that a node is made from has events of a batch."""
+        branch = branches.branch_of(session, str(self.config.credentials.schema))
+        tables = (
+            self._read_here(session, branch, one) for one in streams_above(node, self.node_of)
+        )
+        return any(
+            not session.sql(f"select 1 from {one} where `_batch_id` = {batch} limit 1").isEmpty()
+            for one in filter(None, tables)
+        )
 
     def _without_place(
         self, session: SparkSession, node: Any, read_here: Callable[[Any], str | None]
