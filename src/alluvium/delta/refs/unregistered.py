@@ -70,10 +70,11 @@ def default_location(session: SparkSession, schema: str, name: str, root: str | 
         return f"{root.rstrip('/')}/{name}"
     catalog = _catalog(session)
     if catalog.databaseExists(schema):
-        folder = catalog.getDatabaseMetadata(schema).locationUri()
+        folder = Place.of_uri(str(catalog.getDatabaseMetadata(schema).locationUri()))
     else:  # where Spark would make it
-        folder = catalog.getDefaultDBPath(schema)
-    return (Place.of_uri(str(folder)) / in_catalog(name)).shown
+        warehouse = Place.of(str(session.conf.get("spark.sql.warehouse.dir")))
+        folder = warehouse / f"{in_catalog(schema)}.db"
+    return (folder / in_catalog(name)).shown
 
 
 def default_folder(session: SparkSession, schema: str, name: str, root: str | None = None) -> str:
