@@ -89,6 +89,18 @@ def finish(*processes: subprocess.Popen[str]) -> None:
     assert [process.returncode for process in processes] == [0] * len(said), "\n".join(said)
 
 
+def note_a_merge(place: Path, model: str) -> None:
+    """The progress of a model in a table; where only another's is, it would take that over."""
+    table = deltalake.DeltaTable(str(place))
+    app = f"alluvium/model.{CONFIG['name']}.{model}/{table.metadata().id}"
+    actions = [
+        {"commitInfo": {"operation": "Manual Update"}},
+        {"txn": {"appId": app, "version": 0}},
+    ]
+    lines = "".join(f"{json.dumps(action)}\n" for action in actions)
+    (place / "_delta_log" / f"{table.version() + 1:020}.json").write_text(lines)
+
+
 @pytest.fixture
 def conf(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The Spark properties of a shared metastore, as docs/concurrency.md names them."""
@@ -113,6 +125,8 @@ def test_two_dbt_processes_merge_into_one_table(conf: dict[str, str], tmp_path: 
     one, other = (Process(tmp_path, name, f"items_{name}", conf) for name in ("one", "other"))
     twin = Process(tmp_path, "twin", "items_one", conf)  # the same feed, run a second time at once
     finish(one.start(0, lsn=1))  # creates the metastore's schema and the table
+    place = tmp_path / "warehouse" / "main.db" / "items"
+    note_a_merge(place, "items_other")
     overlaps = []
     for number in (1, 2):
         lsn = 10 * number
@@ -132,7 +146,7 @@ def test_two_dbt_processes_merge_into_one_table(conf: dict[str, str], tmp_path: 
         columns=["id", "lsn"],
     )
     newest = events.groupby("id")["lsn"].max()
-    table = deltalake.DeltaTable(str(tmp_path / "warehouse" / "main.db" / "items"))
+    table = deltalake.DeltaTable(str(place))
     found = by_query(table, "select id, lsn, who from t").to_pylist()
     assert sorted((row["id"], row["lsn"]) for row in found) == sorted(newest.items())
     assert all(row["who"] == str(row["lsn"]) for row in found)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -39,8 +41,10 @@ def test_the_last_version(home: Path, tmp_path: Path, number: int) -> None:
     for place, (group, method) in enumerate(zip(runways.groups(number), turns, strict=False)):
         engine = next(engines)
         pq.write_table(group, project.root / f"landing/{place:02}.parquet", row_group_size=20_000)
-        k = ", k: 5" if method in ("gaps", "kmeans", "cover") else ""
-        project.dbt("run", "--vars", f"{{method: {method}, engine: {engine}{k}}}")
+        ranges: dict[str, Any] = {"column": "id", "method": method, "model": "runways_ranges"}
+        if method in ("gaps", "kmeans", "cover"):
+            ranges["k"] = 5
+        project.dbt("run", "--vars", json.dumps({"ranges": ranges, "engine": engine}))
         # There is no table to look at before the first merge.
         taken = "min_max" if (place, method) == (0, "cover") else method
         assert project.figures("runways")["method"] == taken
