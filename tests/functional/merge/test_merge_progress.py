@@ -194,11 +194,9 @@ def test_a_backlog_is_merged_in_whole_batches(project: Any) -> None:
     bounded = BATCH.replace("'items')", "'items', at_most=3)")
     assert bounded != BATCH
     project.write({"models/batch.sql": bounded})
-    for through, waiting in ((21, ["1 batch (4 events) of"]), (22, [])):
+    for through in (21, 22):
         project.dbt("run")
         assert recorded(project, f"{branch}.items") == [through]
-        said = [line for line in project.lines if re.search(r"batch(es)? \(.* wait", line)]
-        assert [text for text, line in zip(waiting, said, strict=True) if text in line] == waiting
     assert set(range(30, 37)) <= set(live(project, branch))
     # Batches of which the model takes nothing are passed over: the next run would bring the same.
     project.append_events(24, *((id, "c", 200 + id, DAY.format(1), "e") for id in (40, 41, 42)))
