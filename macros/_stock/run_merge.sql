@@ -7,6 +7,8 @@
     {%- do run_query('alter table ' ~ relation.render() ~ ' add columns (' ~ plan.added ~ ')') -%}
   {%- endif -%}
   {%- for sql in plan.rejected -%}{%- do run_query(sql) -%}{%- endfor -%}
+  {#- The tests of this command look there, too. -#}
+  {%- if plan.rejected -%}{%- do adapter.cache_added(alluvium._rejected_relation(relation)) -%}{%- endif -%}
   {%- if plan.pending and plan.verify -%}
     {%- set row = run_query(plan.verify).rows[0] -%}
     {%- set mistake = alluvium._verify_mistake(plan.settings, row['missed'] | int, row['example']) -%}

@@ -74,9 +74,25 @@ class Broker:
     def record(self, topic: str, value: str | None, partition: int | None = None) -> Any:
         return self._clients.producer.ProducerRecord(topic, partition, None, value)
 
-    def make(self, topic: str, partitions: int = 1) -> None:
+    def make(self, topic: str, partitions: int = 1, **settings: str) -> None:
+        """Make a topic; its settings have `_` for the points of their names."""
         new = self._clients.admin.NewTopic(topic, partitions, 1)
+        new.configs({name.replace("_", "."): value for name, value in settings.items()})
         self._admin.createTopics([new]).all().get()
+
+    def make_compacted(self, topic: str, lines: Sequence[str]) -> list[int]:
+        """A topic of these events and one more; the offsets that are left behind a compaction."""
+        settings = {"cleanup_policy": "compact", "segment_ms": "1", "max_compaction_lag_ms": "1"}
+        self.make(topic, **settings, min_cleanable_dirty_ratio="0.01")
+        self.send(topic, lines)
+        # The newest segment is left alone, and an event that comes later begins one.
+        time.sleep(0.1)
+        self.send(topic, ["null\tlast\tlast"])
+        end = time.monotonic() + 60
+        while len(left := [offset for _, offset, _ in self.read(topic, {})]) > len(lines):
+            assert time.monotonic() < end, left
+            time.sleep(0.2)
+        return left
 
     def grow(self, topic: str, partitions: int) -> None:
         more = self._clients.admin.NewPartitions.increaseTo(partitions)
@@ -189,6 +205,7 @@ def broker(folder: Path, home: Path) -> Iterator[Broker]:
         "offsets.topic.replication.factor": "1",
         "transaction.state.log.replication.factor": "1",
         "transaction.state.log.min.isr": "1",
+        "log.cleaner.backoff.ms": "100",
     }
     folder.mkdir()
     config = folder / "server.properties"

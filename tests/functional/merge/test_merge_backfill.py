@@ -17,8 +17,19 @@ pytestmark = pytest.mark.spark
 DAY = "2024-01-0{}"
 
 
-# An event without an id has it in a text that the parser cannot read yet.
-PARSED = BATCH.replace("select id,", "select coalesce(id, try_cast(v as bigint)) as id, _batch_id,")
+# An event without an id has it in a text that the parser cannot read yet. One with `?` has no `v`.
+PARSED = BATCH.replace(
+    "select id,",
+    "select coalesce(id, try_cast(v as bigint)) as id, _batch_id,"
+    " if(v = '?', array('v'), null) as lacks,",
+)
+
+
+LACKING = {
+    0: [(8, "c", 0, DAY.format(1), "old")],
+    1: [(8, "u", 1, DAY.format(1), "?")],
+    2: [(1, "u", 2, DAY.format(1), "?")],
+}
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +39,9 @@ def project(make_project: Callable[..., Any]) -> Any:
         {
             "models/sources.yml": SOURCES,
             "models/batch.sql": PARSED,
-            "models/items.sql": merged({"order_by": "lsn", "delete_when": "op = 'd'"}),
+            "models/items.sql": merged(
+                {"order_by": "lsn", "delete_when": "op = 'd'", "keep_by": "lacks"}
+            ),
         },
     )
     for batch in range(4):
@@ -37,6 +50,7 @@ def project(make_project: Callable[..., Any]) -> Any:
             (batch, "c", batch, DAY.format(1), "a"),
             (9, "u", batch, DAY.format(2), str(batch)),
             *([(None, "c", batch, None, f"#{batch}0")] if batch in (1, 2) else []),
+            *(LACKING.get(batch, [])),
         )
     made.dbt("run")
     return made
@@ -53,20 +67,23 @@ def backfill(project: Any, **window: Any) -> None:
 
 def test_what_was_lost_or_rejected_comes_back_and_nothing_else_changes(project: Any) -> None:
     before = rows(project)
-    assert [row[0] for row in before] == [0, 1, 2, 3, 9]
+    assert [row[0] for row in before] == [0, 1, 2, 3, 8, 9]
+    assert {(1, 2, "a"), (8, 1, "old")} < set(before)
     batch = "cast(event ->> '$._batch_id' as int)"
     window = project.read(f"select min({batch}), max({batch}), count(*) from {{s}}.items__rejected")
     assert window.values.tolist() == [[1, 2, 2]]
     project.session.sql(f"delete from {project.schema}.items where id in (1, 2, 3)")
+    # Of two rows with events that lack `v` one is gone, and one is as it was before its event.
+    project.session.sql(f"update {project.schema}.items set lsn = 0 where id = 8")
     # The parser is mended.
     project.write({"models/batch.sql": PARSED.replace("try_cast(v", "try_cast(ltrim('#', v)")})
     backfill(project, from_batch=1, through_batch=2)
     figures = project.figures("items")
-    assert (figures["events"], figures["rows_affected"]) == (6, 4)
+    assert (figures["events"], figures["rows_affected"]) == (8, 5)
     replayed = [(10, 1, "#10"), (20, 2, "#20")]
     assert rows(project) == [row for row in before if row[0] != 3] + replayed
     backfill(project, through_batch=0)
-    assert project.figures("items")["events"] == 2
+    assert project.figures("items")["events"] == 3
 
 
 def test_progress_stays_behind_a_window_of_time(project: Any) -> None:
@@ -81,7 +98,7 @@ def test_progress_stays_behind_a_window_of_time(project: Any) -> None:
     # Both ends are times of batches. YAML takes the first for a date and not for a text.
     window = "{from_time: 2024-03-01, before_time: '2024-03-03T00:00:00'}"
     project.dbt("run", "--vars", f"{{alluvium_backfill: {{items: {window}}}}}")
-    assert project.figures("items")["events"] == 6
+    assert project.figures("items")["events"] == 8
     # All of it was merged before.
     assert project.figures("items")["rows_affected"] == 0
     assert rows(project) == before

@@ -1,7 +1,8 @@
 """Events as their connectors write them, and what each is to become, worked out by hand.
 
-Nothing here uses the macros: values are those of Debezium's documentation and source (3.2), the
-events of PostgreSQL and MariaDB have the shapes that its connectors sent.
+Nothing here uses the macros: values are those of Debezium's documentation and source (3.2). Events
+of PostgreSQL that its connector sent are in `tests/data`, and are merged in
+`tests/functional/merge/test_merge_change_events.py`.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import datetime as dt
 import json
 from dataclasses import dataclass
 from decimal import Decimal
+from hashlib import md5
 from random import Random
 from typing import Any
+from uuid import UUID
 
 BRONZE = """_key string, _value string, _headers array<struct<key:string,value:binary>>,
     _source_partition string, _source_offset bigint, _source_timestamp timestamp,
@@ -36,7 +39,7 @@ ROWS = {
     "unit": "a number for a timestamp, with neither schema nor `timestamps`",
     "type": "binary, boolean, JSON, arrays, maps, structs",
     "incremental": "a row of an incremental snapshot",
-    # Merged twice in tests/functional/merge/test_merge_change_events.py.
+    # Merged again, see `AGAIN`.
     "again": "events that are delivered again",
     "numbers": "positions of different lengths",
     "position": "positions of SQL Server, of offsets, of your SQL",
@@ -52,6 +55,9 @@ ROWS = {
     "mongodb_update": "`u` of MongoDB with `after` NULL; with `updateDescription`",
 }
 
+# What an event becomes that is delivered again only a merge can tell.
+AGAIN = ("functional/merge/test_merge_change_events.py", "test_a_feed_of_postgresql")
+
 
 @dataclass(frozen=True)
 class Case:
@@ -62,6 +68,7 @@ class Case:
     expected: dict[str, Any]
     key: str | None = None
     headers: list[tuple[str, bytes]] | None = None
+    place: str = "orders-0"
 
 
 def compact(event: Any) -> str:
@@ -69,13 +76,20 @@ def compact(event: Any) -> str:
     return json.dumps(event, separators=(",", ":"))
 
 
-def case(row: str, event: Any, key: Any = None, headers: Any = None, **expected: Any) -> Case:
+def case(
+    row: str,
+    event: Any,
+    key: Any = None,
+    headers: Any = None,
+    place: str = "orders-0",
+    **expected: Any,
+) -> Case:
     """A case; an event that is no text is written as JSON. `reason` and `left_out` are short."""
     value = event if event is None or isinstance(event, str) else compact(event)
     text = key if key is None or isinstance(key, str) else compact(key)
     for short, column in (("reason", "_rejected"), ("left_out", "_left_out")):
         expected[column] = expected.pop(short, None)
-    return Case(row, value, expected, text, headers)
+    return Case(row, value, expected, text, headers, place)
 
 
 def postgres(
@@ -692,6 +706,11 @@ BY_OFFSET = (
         case("null", None, {"other": 4}, reason="missing_key"),
         case("null", None, {"id": "four"}, reason="wrong_type: id"),
         case("delete", sourced("d"), {"id": 4}, id=4, _op="d"),
+        # Of a topic that was made again.
+        *[
+            case("position", sourced(), place=f"orders#{made}-3", _position=f"{made:010}/{n:020}")
+            for n, made in ((8, 2), (9, 12))
+        ],
     ],
 )
 BY_SQL = (
@@ -803,6 +822,37 @@ MODES = (
         case("type", row(h="6869"), h=b"hi"),
         case("type", row(h="686"), reason="wrong_type: h"),
         case("type", row(u="-_-_"), u=bytes.fromhex("fbffbf")),
+    ],
+)
+OTHER = "not sent: é"
+OTHER_TEXT = (
+    {
+        "connector": "postgresql",
+        "key": "id",
+        "everything": True,
+        "unavailable": OTHER,
+        "binary": {"h": "hex"},
+        "columns": "id bigint, note string, body binary, h binary, tags array<string>,"
+        " counts array<int>, longs array<bigint>, attrs map<string,string>",
+    },
+    [
+        *[
+            case("placeholder", row(**{column: value}), _unavailable=[column], **{column: None})
+            for column, value in (
+                ("note", OTHER),
+                ("body", base64.b64encode(OTHER.encode()).decode()),
+                ("h", OTHER.encode().hex()),
+                ("tags", [OTHER]),
+                ("tags", [base64.b64encode(OTHER.encode()).decode()]),
+                ("tags", [str(UUID(bytes=md5(OTHER.encode()).digest(), version=3))]),
+                ("counts", list(OTHER.encode())),
+                ("longs", list(OTHER.encode())),
+                ("attrs", {OTHER: OTHER}),
+            )
+        ],
+        # Debezium's own text is a value then.
+        case("placeholder", row(note=PLACEHOLDER), note=PLACEHOLDER, _unavailable=None),
+        case("placeholder", row(tags=[PLACEHOLDER]), tags=[PLACEHOLDER], _unavailable=None),
     ],
 )
 FLAT = (
@@ -988,6 +1038,7 @@ MONGODB = (
         "macro": "mongodb",
         "everything": True,
         "table": "users",
+        "unavailable": OTHER,
         "columns": "_id string, n bigint, i int, x double, d decimal(10,2), at timestamp,"
         " b binary, ids array<string>, s struct<at:timestamp,n:bigint>, t string,"
         " w array<decimal(38,3)>",
@@ -1076,6 +1127,8 @@ MONGODB = (
             w=[Decimal("1234567890123456.789")],
         ),
         case("null", None, OID_KEY, left_out="tombstone"),
+        case("placeholder", document("strict", t=OTHER), t=None, _unavailable=["t"]),
+        case("placeholder", document("strict", t=PLACEHOLDER), t=PLACEHOLDER, _unavailable=None),
     ],
 )
 
@@ -1208,6 +1261,7 @@ GROUPS: dict[str, tuple[dict[str, Any], list[Case]]] = {
     "by_offset": BY_OFFSET,
     "by_sql": BY_SQL,
     "modes": MODES,
+    "other text": OTHER_TEXT,
     "flat": FLAT,
     "json": JSON,
     "json_keyed": JSON_KEYED,

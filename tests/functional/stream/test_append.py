@@ -19,6 +19,8 @@ from pyspark.sql import SparkSession
 from alluvium import ingest as stream
 from alluvium.delta.log import arrivals
 from alluvium.engine.files import Files
+from alluvium.ingest import checkpoint as checkpoints
+from alluvium.ingest import micro_batches
 from alluvium.ingest.checkpoint import Checkpoint
 from alluvium.ingest.events import Trigger
 from alluvium.ingest.file_source import FileSource
@@ -539,7 +541,7 @@ def test_parquet_rows(make_bronze: Make) -> None:
     assert {"id": 3, "d`x": None, "extra": extra} in values
 
 
-def test_kafka_events_and_what_is_known(make_bronze: Make) -> None:
+def test_kafka_events_and_what_is_known(make_bronze: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     bronze = make_bronze()
     block: dict[str, Any] = {
         "format": "kafka",
@@ -565,6 +567,16 @@ def test_kafka_events_and_what_is_known(make_bronze: Make) -> None:
     assert (None, None, None, "a-b-0", 6) in found
     raw = [("h", bytearray(b"2")), ("_key", bytearray(b"\xff")), ("_value", bytearray(b"\xfe"))]
     assert ("\ufffd", "\ufffd", raw, "a-b-1", 0) in found
+    # One partition has all of them, and no file gets more than its bound.
+    monkeypatch.setattr(micro_batches, "EVENTS_PER_FILE", 3)
+    bronze.session.sql(f"create table {bronze.name} (_batch_id bigint) using delta")
+    place = Checkpoint(str(bronze.checkpoint), "m", 0, "t")
+    checkpoints.save(Files(bronze.session), place)
+    target = stream.Target(bronze.name, str(bronze.checkpoint))
+    run = MicroBatches(bronze.feed, bronze.sql, VIEW, target, place)
+    run.write(bronze.session, source.trigger(batch.coalesce(1), None, {}, 4), 0)
+    files = pa.table(bronze.table.get_add_actions()).to_pydict()
+    assert sorted(files["num_records"]) == [1, 3]
     # Without a checkpoint a place that is not held is read, whatever lies above it is.
     known = bronze.session.createDataFrame(
         [("a-b-0", 4), ("a-b-0", 6)], "_source_partition string, _source_offset bigint"

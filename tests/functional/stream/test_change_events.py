@@ -11,6 +11,9 @@ from functional.stream import change_event_cases as cases
 from oracle import flights
 from pyspark.sql import Row, SparkSession
 from support.rendered import Macros, compiled_macros
+from unit.feeds import samples
+
+from alluvium.plan import feeds
 
 pytestmark = pytest.mark.spark
 
@@ -22,7 +25,7 @@ def macros() -> Macros:
 
 def landed(spark: SparkSession, events: list[cases.Case]) -> str:
     """A view of bronze that holds the events, in their order by `_source_offset`."""
-    rows = [(e.key, e.value, e.headers, "orders-0", i, None, 1) for i, e in enumerate(events)]
+    rows = [(e.key, e.value, e.headers, e.place, i, None, 1) for i, e in enumerate(events)]
     spark.createDataFrame(rows, cases.BRONZE).createOrReplaceTempView("bronze")
     return "bronze"
 
@@ -56,6 +59,28 @@ def test_outcomes(spark: SparkSession, macros: Macros, group: str) -> None:
         if bad:
             wrong.append((event.row, (event.value or "")[:300], bad, event.expected))
     assert not wrong, "\n".join(str(one)[:700] for one in wrong)
+
+
+# Other tests run the first one, and each is built by `test_merge_generated_feeds.py`.
+LATER = ("debezium", "flat schema", "one of several", "no connector")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one in LATER)) for one in samples.BUILT],
+)
+def test_a_generated_model_reads_its_sample(spark: SparkSession, form: str) -> None:
+    """Each of its columns, from events of each form; what Spark refuses would fail."""
+    events, key, values = samples.BUILT[form]
+    sample = feeds.look(events, "orders")
+    model = feeds.generate("orders", [key], sample, "bronze")["orders.sql"]
+    landed(spark, [cases.Case("", event, {}) for event in events])
+    found = spark.sql(samples.rendered(model, lambda events, merged: events))
+    row, *others = found.sort("_source_offset").collect()
+    assert row._rejected is None
+    got = {name: plain(value) for name, value in row.asDict().items() if name[0] != "_"}
+    assert got == values
+    assert all(other._rejected for other in others)
 
 
 def test_a_filter_reads_no_json_again(spark: SparkSession, macros: Macros) -> None:

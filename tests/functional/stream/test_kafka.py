@@ -37,15 +37,22 @@ def test_events_of_a_broker(bronze: Bronze) -> None:
     by_key = {row["_key"]: row for row in bronze.rows()}
     assert by_key[None]["_value"] == "no key"
     assert (by_key["tombstone"]["_value"], by_key["tombstone"]["_headers"]) == (None, None)
-    # In a topic of its own, which the checks of offsets below do not know.
-    bronze.write(topic=["orders", "large"])
+    # In topics of their own, which the checks of offsets below do not know.
+    bronze.write(topic=["orders", "large", "compacted"])
     bronze.broker.make("large")
     bronze.broker.write("large", "x" * 20_000_000)
-    assert "events: 1 event " in bronze.run()
+    left = bronze.broker.make_compacted(
+        "compacted", [f"n:{n}\tkey-{n % 3}\t{n}" for n in range(99)]
+    )
+    assert len(left) < 99
+    assert f"events: {1 + len(left)} events" in bronze.run()
+    compacted = [row for row in bronze.rows() if row["_source_partition"] == "compacted-0"]
+    assert sorted(row["_source_offset"] for row in compacted) == left
+    assert {row["_value"] for row in compacted} >= {"96", "97", "98", "last"}
     [large] = [row["_value"] for row in bronze.rows() if row["_source_partition"] == "large-0"]
     assert (len(large), set(large)) == (20_000_000, {"x"})
     bronze.write()
-    bronze.run(hook="delete from {{ this }} where _source_partition = 'large-0'")
+    bronze.run(hook="delete from {{ this }} where _source_partition in ('large-0', 'compacted-0')")
 
     version = bronze.table.version()
     assert "events: up to date" in bronze.run()

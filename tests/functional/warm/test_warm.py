@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,16 @@ from support import quick_java
 
 pytestmark = pytest.mark.spark
 
-# What may be left behind: cached rows, a global view, settings, a pool, workers, and callbacks of
-# a stream, whose connection makes py4j wait as the process goes out.
+# What may be left behind: cached rows, a global view, settings, a pool, files of a shuffle,
+# workers, and callbacks of a stream, whose connection makes py4j wait as the process goes out.
 LEAVES = """
 def model(dbt, session):
     import os, sys
+    from pathlib import Path
+    from alluvium.engine import pools
     from pyspark.sql import functions as F
 
+    pools.use(session, "hourly")
     session.sql("cache table mine as select 1 as id")
     session.range(3).createOrReplaceGlobalTempView("everybodys")
     session.sql("set spark.sql.shuffle.partitions = 77")
@@ -31,7 +35,15 @@ def model(dbt, session):
     ).trigger(availableNow=True).start().awaitTermination()
     worker = F.udf(lambda value: os.getpid(), "long")
     pid = session.range(1).select(worker("id").alias("pid")).collect()[0].pid
-    return session.createDataFrame([(pid, sum(seen))], "worker long, events long")
+    def blocks():
+        return {str(one) for one in Path(os.environ["SCRATCH"]).glob("blockmgr-*/*/*")}
+
+    before = blocks()
+    session.range(9).repartition(3).count()
+    all_pools = session.sparkContext._jsc.sc().getAllPools()
+    row = (pid, sum(seen), all_pools.size(), sorted(blocks() - before))
+    kinds = "worker long, events long, pools long, blocks array<string>"
+    return session.createDataFrame([row], kinds)
 """
 # What the next command finds.
 FINDS = """
@@ -57,6 +69,14 @@ def model(dbt, session):
 """
 
 
+def wait_for_none(paths: list[str]) -> None:
+    """Until Spark's cleaner has deleted what the goodbye gave free."""
+    until = time.monotonic() + 30
+    while left := [one for one in paths if Path(one).exists()]:
+        assert time.monotonic() < until, left
+        time.sleep(0.2)
+
+
 def test_the_next_command_attaches_and_finds_nothing_of_the_last(tmp_path: Path) -> None:
     """In a JVM as users have them: all others start quicker (`quick_java.py`)."""
     with warm_project(tmp_path / "my project") as project:
@@ -67,7 +87,9 @@ def test_the_next_command_attaches_and_finds_nothing_of_the_last(tmp_path: Path)
         project.add_merged()
         project.write(leaves=LEAVES, finds=FINDS)
         env = {"CHECKPOINT": str(tmp_path / "checkpoint"), quick_java.OPTIONS: ""}
-        said = project.dbt("build", "--exclude", "finds", **env)
+        env["SCRATCH"] = str(project.home / "scratch")
+        # One thread: files of a shuffle say nothing of whose they are.
+        said = project.dbt("build", "--exclude", "finds", "--threads", "1", **env)
         assert "items: 1 test passed → version" in said
         for table in ("items_wap", "items"):
             ids = project.rows(f"select id from {{s}}.{table} order by id")["id"]
@@ -86,7 +108,9 @@ def test_the_next_command_attaches_and_finds_nothing_of_the_last(tmp_path: Path)
         assert hidden not in command
         assert "TieredStopAtLevel" not in command
         (leaves,) = project.rows("select * from {s}.leaves").itertuples()
-        assert leaves.events == 5
+        assert (leaves.events, leaves.pools) == (5, 2)
+        assert len(leaves.blocks)
+        wait_for_none(list(leaves.blocks))
 
         said = project.dbt("run", "--select", "finds", **env)
         assert project.pid == pid

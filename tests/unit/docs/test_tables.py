@@ -26,6 +26,8 @@ def test_each_change_event_has_cases() -> None:
     assert lines == list(cases.ROWS.values())
     looked_at = {case.row for _, events in cases.GROUPS.values() for case in events}
     assert looked_at == cases.ROWS.keys() - {"again"}
+    file, name = cases.AGAIN
+    assert f"\ndef {name}(" in (TESTS / file).read_text()
 
 
 def test_each_of_kafkas_bad_days_has_a_test() -> None:

@@ -10,7 +10,9 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -122,6 +124,55 @@ def test_hashes_tell_nothing_and_differ_by_their_salt() -> None:
 def test_the_environment_that_counts() -> None:
     given = {"AWS_PROFILE": "a", "JAVA_HOME": "b", "AIRFLOW_CTX_RUN": "c", "SPARK_BUFFER_SIZE": "d"}
     assert set(of_environment(given)) == {"AWS_PROFILE", "JAVA_HOME"}
+
+
+def written(path: Path, text: str) -> None:
+    """A program of that text, whose time says nothing."""
+    path.write_text(text)
+    path.chmod(0o755)
+    os.utime(path, (1, 1))
+
+
+Change = Callable[[pytest.MonkeyPatch, Path], object]
+CHANGES: list[tuple[str, Change]] = [
+    ("umask", lambda patch, root: os.umask(0o027)),
+    ("working directory", lambda patch, root: patch.chdir(root / "other")),
+    ("version of Alluvium", lambda patch, root: patch.setattr(metadata, "version", lambda _: "9")),
+    ("Python", lambda patch, root: patch.setattr(sys, "executable", "/other/python")),
+    ("Python", lambda patch, root: patch.setattr(sys, "version", "3.99")),
+    ("Java", lambda patch, root: written(root / "java", "of another length")),
+    ("jars", lambda patch, root: written(root / "b.jar", "of another length")),
+    ("jars", lambda patch, root: os.utime(root / "b.jar", (2, 2))),
+    ("`AWS_PROFILE`", lambda patch, root: patch.setenv("AWS_PROFILE", "other")),
+    ("`spark.driver.memory`", lambda patch, root: None),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), CHANGES)
+def test_what_decides_what_a_jvm_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, change: Change
+) -> None:
+    """Each change is seen, under its own name and no other."""
+    (tmp_path / "other").mkdir()
+    for file in ("a.jar", "b.jar", "java"):
+        written(tmp_path / file, file)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("AWS_PROFILE", "one")
+    memory = "`spark.driver.memory`"
+    # By their whole places: a jar lies where it lay.
+    jars = ",".join(str(tmp_path / file) for file in ("a.jar", "b.jar"))
+    old = os.umask(0o022)
+    try:
+        before = warm.parts(tmp_path, {"spark.jars": jars, "spark.driver.memory": "2g"})
+        change(monkeypatch, tmp_path)
+        more = "3g" if name == memory else "2g"
+        after = warm.parts(tmp_path, {"spark.jars": jars, "spark.driver.memory": more})
+    finally:
+        os.umask(old)
+    assert {key for key in before | after if before.get(key) != after.get(key)} == {name}
+    assert not list(tmp_path.glob("engine.*"))
 
 
 def test_the_file_is_its_users_alone(tmp_path: Path) -> None:

@@ -2,56 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 import yaml
-from support.rendered import Macros, compiled_macros
+from unit.feeds.samples import (
+    ASKED,
+    DECIMAL,
+    FORMS,
+    MICROS,
+    SOURCE,
+    TYPES,
+    UNFIT,
+    of_odd_columns,
+    rendered,
+    schema_of,
+    texts,
+)
 
 from alluvium.plan import feeds
 from alluvium.plan.feeds.sample import of_schema
-
-
-def texts(*events: Any) -> list[str]:
-    return [json.dumps(event) for event in events]
-
-
-def schema_of(*fields: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "fields": [
-            {"type": "struct", "field": "before", "fields": []},
-            {"type": "struct", "field": "after", "fields": list(fields)},
-        ]
-    }
-
-
-ROW = {
-    "id": 1, "at": "2022-01-08T01:02:03Z", "day": "2022-01-08", "n": 1_700_000_000_000_000,
-    "total": "BNI=", "price": "12.50", "tags": ["a"], "x": 1.5, "flag": True, "o": {"a": 1},
-    "nothing": None, "odd name": "text",
-}  # fmt: skip
-TYPES = {
-    "id": "bigint", "at": "timestamp", "day": "date", "n": "bigint", "total": "string",
-    "price": "string", "tags": "array<string>", "x": "double", "flag": "boolean", "o": "string",
-    "nothing": "string", "odd name": "string",
-}  # fmt: skip
-ASKED = {"n", "total", "price", "x", "o", "nothing"}
-SOURCE = {"connector": "postgresql", "table": "orders"}
-FORMS = {
-    "debezium": texts({"op": "c", "after": ROW, "source": SOURCE}, {"ts_ms": 1}),
-    "mongodb": texts({"op": "c", "after": json.dumps(ROW), "source": {"connector": "mongodb"}}),
-    "flat": texts(ROW | {"__deleted": "false", "__op": "c"}),
-    "json": [*texts(ROW), "no json"],
-}
-
-
-def rendered(model: str) -> str:
-    macros = Macros()
-    macros.context["alluvium"]["new_events"] = lambda events, merged: f"{events} as {merged}"
-    environment, _ = compiled_macros()
-    query: str = environment.from_string(model).render(macros.context | {"ref": lambda name: name})
-    return query
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -74,6 +44,8 @@ def test_each_form(form: str) -> None:
     assert settings["reject_by"] == "_rejected"
     assert ("delete_when" in settings) == ("keep_by" in settings) == (form != "json")
     assert made["config"]["unique_key"] == ["id"]
+    # Delta stores a name with a blank under another one.
+    assert made["config"]["tblproperties"] == {"delta.columnMapping.mode": "name"}
     *_, undeclared = made["data_tests"]
     arguments = undeclared["alluvium.undeclared_fields"]["arguments"]
     assert arguments["columns"] == list(TYPES)
@@ -109,10 +81,6 @@ def test_a_schema_says_exact_types(schema: dict[str, Any], kind: str) -> None:
     assert of_schema(schema) == (kind, "")
 
 
-DECIMAL = {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal"}
-MICROS = {"type": "int64", "name": "io.debezium.time.MicroTimestamp"}
-
-
 def test_where_the_macros_read_no_unit_a_number_stays_one() -> None:
     fields = [MICROS | {"field": "at"}, {"field": "day", "name": "io.debezium.time.Date"}]
     time = "a time inside of it is a number of microseconds since 1970"
@@ -134,36 +102,8 @@ def test_where_the_macros_read_no_unit_a_number_stays_one() -> None:
         assert of_schema(schema) == (kind, question)
 
 
-UNFIT: list[tuple[str, dict[str, Any], str]] = [
-    (
-        "wide",
-        DECIMAL | {"parameters": {"scale": "30", "connect.decimal.precision": "65"}},
-        "no decimal has 65 digits and 30 of them behind the point",
-    ),
-    ("negative", DECIMAL | {"parameters": {"scale": "-2"}}, "no decimal has 38 digits and -2 of"),
-    (
-        "deep",
-        DECIMAL | {"parameters": {"scale": "5", "connect.decimal.precision": "2"}},
-        "no decimal has 2 digits and 5 of",
-    ),
-    ("empty", {"type": "struct", "fields": []}, "an object without fields"),
-    ("inner", {"type": "array", "items": {"type": "struct"}}, "an object without fields"),
-    ("", {"type": "string"}, "it has no name"),
-    ("_op", {"type": "string"}, "the macro adds a column of that name"),
-    ("_Key", {"type": "string"}, "the macro adds a column of that name"),
-    ("Id", {"type": "int32"}, "its name is id but for the case"),
-    ("a\n{% y %}", {"type": "string"}, "dbt would take its name for Jinja"),
-]
-
-
 def test_columns_that_no_model_can_have_are_left_out() -> None:
-    odd = [{"field": "c\\new", "type": "string"}, {"field": "it's", "type": "string"}]
-    odd += [{"field": "m", "type": "map", "keys": {"type": "int32"}, "values": {"type": "int32"}}]
-    odd += [{"field": "s", "type": "struct", "fields": [{"field": "a`b", "type": "int8"}]}]
-    unfit = [kind | {"field": name} for name, kind, _ in UNFIT]
-    schema = schema_of(*unfit, {"field": "id", "type": "int32"}, *odd)
-    event = {"op": "c", "after": {"id": 1}, "source": SOURCE}
-    sample = feeds.look(texts({"schema": schema, "payload": event}))
+    sample = feeds.look(of_odd_columns())
     files = feeds.generate("orders", ["id"], sample, "orders_events")
     model = files["orders.sql"]
     for name, _, why in UNFIT:
@@ -202,6 +142,30 @@ def test_one_table_of_several() -> None:
     rendered(files["Orders.sql"])
     with pytest.raises(ValueError, match=r"name: sales: .* tables returns, orders; accepted: the"):
         feeds.look(events, "sales")
+
+
+@pytest.mark.parametrize(
+    ("row", "is_mapped"),
+    [
+        ({"a.b": 1, "it's": 2, "ü": [3]}, False),
+        *(({f"a{sign}b": 1}, True) for sign in " ,;{}()\n\t="),
+    ],
+)
+def test_names_that_delta_maps(row: dict[str, Any], is_mapped: bool) -> None:
+    """Of columns, and of fields inside them."""
+    schema = schema_of(
+        {"field": "id", "type": "int32"},
+        {
+            "field": "s",
+            "type": "struct",
+            "fields": [{"field": name, "type": "int32"} for name in row],
+        },
+    )
+    inside = texts({"schema": schema, "payload": {"op": "c", "after": None, "source": SOURCE}})
+    for events in (texts({"id": 1} | row), inside):
+        made = feeds.generate("orders", ["id"], feeds.look(events), "bronze")["orders.yml"]
+        (model,) = yaml.safe_load(made)["models"]
+        assert ("tblproperties" in model["config"]) == is_mapped
 
 
 def test_a_schema_goes_before_values() -> None:

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from unit.stream.local_files import LocalFiles
@@ -21,6 +22,7 @@ from alluvium.plan.topics import Look, Offsets, Partition, Topic
 FILES: Any = LocalFiles()
 # The log that a session would read stands in for itself here.
 NO_SESSION: Any = None
+STREAMING = Path(__file__).parents[3] / "docs/streaming.md"
 METADATA = '{"batchWatermarkMs":0}'
 
 
@@ -277,3 +279,18 @@ def test_a_plan_that_is_younger_than_the_commit_of_its_number(
             prepare(place, look)
     else:
         prepare(place, look)
+
+
+@pytest.mark.parametrize("given", [None, "10"])
+def test_a_commit_of_a_topic_is_bounded(given: str | None) -> None:
+    """By the number in docs/streaming.md, or by the user's own."""
+    options = {"kafka.bootstrap.servers": "b:1"}
+    if given is not None:
+        options["maxOffsetsPerTrigger"] = given
+    spec = parse_spec("raw.t", {"format": "kafka", "topic": "a", "options": options})
+    session = MagicMock()
+    KafkaSource(spec.resolve(Path(), None)).stream(session)
+    asked = session.readStream.format.return_value.options.call_args.kwargs
+    bound = given or "2000000"
+    assert asked["maxOffsetsPerTrigger"] == bound
+    assert given or f"Kafka: {int(bound):,} offsets" in STREAMING.read_text()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from string import Template
 from alluvium.plan.feeds.sample import Column, Sample, is_jinja
 
 ORDER = "[_position, _source_offset]"
+_MAPPING = "\n      tblproperties: {delta.columnMapping.mode: name}"
 # Of events that may leave out what did not change.
 _COLUMNS = """\
     columns:
@@ -39,7 +41,7 @@ def generate(name: str, key: Sequence[str], sample: Sample, bronze: str) -> dict
             raise ValueError(f"key: no event of the sample has {one}; accepted: {', '.join(names)}")
     return {
         f"{name}.sql": _model(name, key, replace(sample, columns=columns), left_out, bronze),
-        f"{name}.yml": _settings(name, key, sample, bronze),
+        f"{name}.yml": _settings(name, key, sample, bronze, columns),
     }
 
 
@@ -95,7 +97,15 @@ def _model(
     return "\n".join([*lines, "    " + ",\n    ".join(arguments), ") }} as changes", ""])
 
 
-def _settings(name: str, key: Sequence[str], sample: Sample, bronze: str) -> str:
+def _is_mapped(column: Column) -> bool:
+    """Whether Delta stores a column only under a name of its own, or a field inside it."""
+    fields = re.findall("`((?:[^`]|``)*)`", column.type)
+    return any(re.search(r"[ ,;{}()\n\t=]", name) for name in (column.name, *fields))
+
+
+def _settings(
+    name: str, key: Sequence[str], sample: Sample, bronze: str, stored: Sequence[Column]
+) -> str:
     settings, columns = ["reject_by: _rejected"], ""
     if sample.form == "json":
         settings.insert(0, "order_by: _source_offset  # a column of the events is safer")
@@ -111,6 +121,7 @@ def _settings(name: str, key: Sequence[str], sample: Sample, bronze: str) -> str
     made = Template(template).substitute(
         name=name,
         keys=json.dumps(list(key)),
+        mapping=_MAPPING if any(map(_is_mapped, stored)) else "",
         settings="\n          ".join(settings),
         bronze=bronze,
         declared=json.dumps(list(dict.fromkeys(names))),

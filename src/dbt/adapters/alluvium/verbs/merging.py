@@ -138,7 +138,7 @@ class Merging(Checking, Progressing):
                 plan = self._without_changed(plan, source, planner)
             plans.append(plan)
             if plan.texts.rejected:
-                self._keep_rejected(plan.texts.rejected, plan.texts.rejected_table)
+                self._keep_rejected(plan.texts.rejected, target, plan.texts.rejected_table)
             if not plan.pending:
                 return None
             if verify is True:
@@ -190,9 +190,13 @@ class Merging(Checking, Progressing):
             plan = planner(marked).plan()
         return plan
 
-    def _keep_rejected(self, statements: Sequence[str], table: str) -> None:
+    def _keep_rejected(
+        self, statements: Sequence[str], target: AlluviumRelation, table: str
+    ) -> None:
         """Run before the merge: what a killed run had kept is found again."""
         self.rows(statements[0])
+        # The tests of this command look there, too.
+        self.cache_added(target.incorporate(path={"identifier": table}))
         for sql in statements[1:]:
             self.run_with_retries(table, sql, "merge")
 
