@@ -64,6 +64,9 @@ public class ManyFiles implements Callable {
         FileStatus[] meant = isGlob ? fs.globStatus(given) : null;
         for (int i = 0; meant != null && i < meant.length; i++) {
             Path one = meant[i].getPath();
+            if (!isMeant(fs.makeQualified(given), one)) {
+                continue;
+            }
             if (meant[i].isDirectory()) {
                 roots.add(one);
             } else if (!isHidden(one.getName())) {
@@ -91,6 +94,37 @@ public class ManyFiles implements Callable {
         }
         boolean isThere = files.size() > 0 || (isGlob ? meant != null && meant.length > 0 : fs.exists(given));
         return isThere ? found.toString() : null;
+    }
+
+    /**
+     * Whether a path that a glob matches is hidden at no step that a wildcard stands for.
+     *
+     * <p>Spark reads what is below `_temporary` by `landing/*`: half a file, and the whole one again when its
+     * writer has renamed it.
+     */
+    private static boolean isMeant(Path glob, Path found) {
+        String[] pattern = glob.toUri().getPath().split("/");
+        String[] names = found.toUri().getPath().split("/");
+        boolean isBelow = false;
+        for (int i = 0; i < names.length; i++) {
+            // Alternatives may have steps of their own.
+            String step = i < pattern.length ? pattern[i] : "*";
+            isBelow |= isWild(step);
+            boolean isAsked = isBelow && (pattern.length != names.length || isWild(step));
+            if (isAsked && isHidden(names[i]) && !isHidden(step)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static boolean isWild(String step) {
+        for (int i = 0; i < step.length(); i++) {
+            if ("*?[{\\".indexOf(step.charAt(i)) >= 0) {
+                return true;
+            }
+        }
+        return false;
     }
 
     /** A store lists what is below a name, by the thousand, whatever folders that seem to be there. */

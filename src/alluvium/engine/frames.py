@@ -18,11 +18,26 @@ _TASK_FILES = 16
 
 
 def check_appends(frame: DataFrame) -> None:
-    """Raise PySparkException for a query on a stream that cannot run as one that appends."""
+    """See that a query on a stream can run on parts of it, one after the other.
+
+    Raises:
+        PySparkException: no query on a stream can do that.
+        ValueError: it leaves out rows that no later part brings, which Spark allows.
+    """
     session = frame.sparkSession
+    plan = frame._jdf.queryExecution().analyzed()
     jvm.internal(session, UNSUPPORTED_OPERATIONS).checkForStreaming(
-        frame._jdf.queryExecution().analyzed(), jvm.internal(session, OUTPUT_MODE).Append()
+        plan, jvm.internal(session, OUTPUT_MODE).Append()
     )
+    due = [plan]
+    while due:
+        node = due.pop()
+        inputs, kind = jvm.items(node.children()), str(node.nodeName())
+        due += inputs
+        if kind in ("GlobalLimit", "LocalLimit") and node.isStreaming():
+            raise ValueError("LIMIT counts in each part of it")
+        if kind == "Join" and all(one.isStreaming() for one in inputs):
+            raise ValueError("a join of the stream with itself finds only what comes at once")
 
 
 def first_of_each_partition(frame: DataFrame) -> DataFrame:

@@ -194,6 +194,12 @@ class FileSource:
                     " span lines"
                 )
                 raise self._bad_header(headers[path], [path], why)
+            if b"\r" in bytes(line).rstrip(b"\r"):
+                why = (
+                    "it holds a CR, at which no line ends here, so it may hold rows too; accepted:"
+                    " lines that end in LF or CRLF"
+                )
+                raise self._bad_header(headers[path], [path], why)
         files = defaultdict(list)
         for path in paths:
             if (plain := Place.of(path).path) in headers:
@@ -204,7 +210,7 @@ class FileSource:
 
     def _is_record(self, line: Column) -> Column:
         """Whether Spark's own reader of CSV would not pass a line over."""
-        found = F.trim(line) != ""
+        found = line.rlike("[^\\x00-\\x20]")
         comment = next((v for k, v in self.feed.options.items() if k.lower() == "comment"), "")
         return found & ~line.startswith(comment) if comment else found
 

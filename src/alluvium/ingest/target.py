@@ -68,7 +68,7 @@ def query_columns(
         raise StreamError(f"{target.name}: the query does not read its stream {view}")
     try:
         check_appends(result)
-    except PySparkException as error:
+    except (PySparkException, ValueError) as error:
         raise StreamError(
             f"{target.name}: the query cannot run on a stream, where each event is seen once and "
             f"alone (filters, expressions and joins with tables can): {first_line(error)}"

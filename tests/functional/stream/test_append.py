@@ -447,6 +447,13 @@ def test_query_and_its_changes(make_bronze: Make) -> None:
     ("given", "message"),
     [
         ({"sql": f"select _value, count(*) from `{VIEW}` group by 1"}, "cannot run on a stream"),
+        # Parts of a stream come one after the other: what these leave out comes with no later one.
+        ({"sql": f"select * from `{VIEW}` limit 2"}, "cannot run on a stream.*: LIMIT counts in"),
+        ({"sql": f"select * from `{VIEW}` tablesample (5 rows)"}, "LIMIT counts in each part"),
+        (
+            {"sql": f"select a.* from `{VIEW}` a join `{VIEW}` b on a._value = b._value"},
+            "a join of the stream with itself finds only",
+        ),
         ({"sql": "select 1 as a"}, "does not read its stream"),
         ({"sql": f"select *, 1 as _batch_id from `{VIEW}`"}, "returns _batch_id"),
         ({"target": {"file_format": "parquet"}}, "file_format is 'parquet'"),
@@ -456,6 +463,17 @@ def test_query_and_its_changes(make_bronze: Make) -> None:
 def test_refused(make_bronze: Make, given: dict[str, Any], message: str) -> None:
     with pytest.raises(stream.StreamError, match=message):
         make_bronze(**given).run()
+
+
+def test_a_header_is_one_line(make_bronze: Make) -> None:
+    """Lines that end in CR alone are one line; Spark passes over lines of tabs."""
+    bronze = make_bronze(block={"format": "csv", "options": {"header": True}})
+    bronze.land("a.csv", b"id,name\r1,a\r2,b\r")
+    with pytest.raises(stream.SpecError, match=r"the header of a\.csv is .*: it holds a CR"):
+        bronze.run()
+    bronze.land("a.csv", b"\t\t\r\nid,name\r\n1,a\r\n")
+    assert bronze.run().rows == 1
+    assert [row["_value"] for row in bronze.rows()] == ["1,a"]
 
 
 @pytest.mark.parametrize("name", ["_value", "_SOURCE_OFFSET", "ID"])

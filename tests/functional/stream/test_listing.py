@@ -20,7 +20,9 @@ FILES = (
 )
 
 
-def spark_lists(spark: SparkSession, path: str, names: str) -> list[str] | None:
+def spark_lists(spark: SparkSession, landing: Path, where: str, names: str) -> list[str] | None:
+    """What Spark reads, but for what lies in hidden folders that a wildcard matches."""
+    path = str(landing / where)
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     if names:
         reader = reader.option("pathGlobFilter", names)
@@ -31,7 +33,15 @@ def spark_lists(spark: SparkSession, path: str, names: str) -> list[str] | None:
             raise
         return None
     paths = (unquote(file.removeprefix("file://")) for file in frame.inputFiles())
-    return sorted(one for one in paths if Path(one).stat().st_size)
+    found = sorted(one for one in paths if Path(one).stat().st_size)
+    if not set("*{[") & set(where):
+        return found
+    steps = {one: one.removeprefix(f"{landing}/").split("/") for one in found}
+    return [one for one in found if not any(map(is_hidden, steps[one]))]
+
+
+def is_hidden(name: str) -> bool:
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +69,7 @@ def test_a_listing_is_sparks(spark: SparkSession, landing: Path, path: str) -> N
         with_content = None
         if found is not None:
             with_content = sorted(path.removeprefix("file:") for path, size, _ in found if size)
-        assert with_content == spark_lists(spark, where, names), names
+        assert with_content == spark_lists(spark, landing, path, names), names
         for one, size, modified in found or []:
             stat = Path(one.removeprefix("file:")).stat()
             assert (size, modified) == (stat.st_size, stat.st_mtime_ns // 1_000_000)

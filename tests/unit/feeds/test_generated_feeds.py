@@ -140,8 +140,34 @@ def test_one_table_of_several() -> None:
     undeclared = made["data_tests"][-1]["alluvium.undeclared_fields"]["arguments"]
     assert (undeclared["table"], undeclared["columns"]) == ("orders", ["id", "a"])
     rendered(files["Orders.sql"])
+    # Two schemas may have a table of one name.
+    both = texts(
+        *({"op": "c", "after": row, "source": SOURCE | {"schema": of}} for of in ("new", "old"))
+    )
+    with pytest.raises(
+        ValueError, match=r"tables new\.orders, old\.orders; .* new_orders or old_ord"
+    ):
+        feeds.look(both, "orders")
+    assert feeds.look(both, "old_orders").table == "old.orders"
     with pytest.raises(ValueError, match=r"name: sales: .* tables returns, orders; accepted: the"):
         feeds.look(events, "sales")
+
+
+def test_odd_schemas_stop_nothing() -> None:
+    """The newest schema counts. What has no name, or no digits, is left out or asked."""
+    body = {"op": "c", "after": {"id": 1}, "source": SOURCE}
+    name = "org.apache.kafka.connect.data.Decimal"
+    decimal = {"field": "d", "name": name, "type": "bytes", "parameters": {"scale": "x"}}
+    odd = [{"type": "int32"}, None, {"field": "\ud800", "type": "int32"}, decimal]
+    newer = schema_of({"field": "id", "type": "int64"}, *odd)
+    older = schema_of({"field": "id", "type": "int32"})
+    deep = '{"a":' * 100_000
+    events = [deep, *texts(*({"schema": one, "payload": body} for one in (newer, older)))]
+    sample = feeds.look(events)
+    assert [(one.name, one.type) for one in sample.columns] == [
+        ("id", "bigint"), ("\ud800", ""), ("d", ""),
+    ]  # fmt: skip
+    assert "its name is no text" in feeds.generate("orders", ["id"], sample, "e")["orders.sql"]
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,14 @@ from alluvium.delta.refs.unregistered import default_location
 def session(location: str) -> Any:
     """What the catalog says of a schema."""
     database = SimpleNamespace(locationUri=lambda: location)
-    catalog = SimpleNamespace(getDatabaseMetadata=lambda _: database)
+    catalog = SimpleNamespace(
+        databaseExists=lambda name: name == "shop", getDatabaseMetadata=lambda _: database
+    )
     state = SimpleNamespace(catalog=lambda: catalog)
-    return SimpleNamespace(_jsparkSession=SimpleNamespace(sessionState=lambda: state))
+    return SimpleNamespace(
+        _jsparkSession=SimpleNamespace(sessionState=lambda: state),
+        conf=SimpleNamespace(get={"spark.sql.warehouse.dir": "s3a://lake/a b"}.__getitem__),
+    )
 
 
 @pytest.mark.parametrize(
@@ -29,4 +34,7 @@ def session(location: str) -> Any:
 )
 def test_a_table_lies_in_its_schemas_file_system(schema: str, place: str) -> None:
     assert default_location(session(schema), "shop", "Orders") == place
+    # Where Spark would make the schema.
+    there = "s3a://lake/a b/new.db/orders"
+    assert default_location(session(schema), "New", "Orders") == there
     assert default_location(session(schema), "shop", "Orders", "s3a://b/x/") == "s3a://b/x/Orders"

@@ -68,7 +68,8 @@ def _remarks(title: str, columns: Sequence[Column]) -> list[str]:
     """Comments on columns, under a title where there are some; no name begins Jinja in them."""
     lines = []
     for column in columns:
-        text = f"{column.name or repr('')}: {column.question}."
+        name = (column.name or repr("")).encode("utf-8", "backslashreplace").decode()
+        text = f"{name}: {column.question}."
         lines.append("-- " + " ".join(text.split()).replace("{", "{ "))
     return [f"-- {title}", *lines] if lines else []
 

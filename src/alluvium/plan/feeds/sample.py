@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -93,7 +94,7 @@ def look(values: Iterable[str | None], name: str = "") -> Sample:
     """What the values of some events say of their feed.
 
     Args:
-        values: Of the events.
+        values: Of the events, newest first: their schema counts.
         name: The merged model. It says which table is meant where there are several.
 
     Raises:
@@ -106,18 +107,20 @@ def look(values: Iterable[str | None], name: str = "") -> Sample:
     if not any(map(_is_change, bodies)):
         return _of_rows(events, bodies)
     changes = [event for event in events if _is_change(_payload(event))]
-    tables = dict.fromkeys(found for event in changes if (found := _table(event)))
-    table = next(iter(tables), None)
+    tables = _tables(changes)
+    meant = next(iter(tables), None)
     if len(tables) > 1:
-        table = next((one for one in tables if one.lower() == name.lower()), None)
-        if table is None:
+        models = {table.replace(".", "_"): place for place, table in tables.items()}
+        meant = next((place for one, place in models.items() if one.lower() == name.lower()), None)
+        if meant is None:
             raise ValueError(
-                f"name: {name}: the events are of the tables {', '.join(tables)}; accepted: the "
-                "name of one of them, whose model is made"
+                f"name: {name}: the events are of the tables {', '.join(tables.values())};"
+                f" accepted: the name of one of them, {' or '.join(models)}, whose model is made"
             )
-        changes = [event for event in changes if _table(event) == table]
+        changes = [event for event in changes if _table(event) == meant]
     sample = _of_changes(changes, [_payload(event) for event in changes])
-    sample.table, sample.is_one_of_many = table, len(tables) > 1
+    sample.table = None if meant is None else tables[meant]
+    sample.is_one_of_many = len(tables) > 1
     return sample
 
 
@@ -125,17 +128,27 @@ def _is_change(body: Mapping[str, Any]) -> bool:
     return "op" in body and ("after" in body or "before" in body)
 
 
-def _table(event: dict[str, Any]) -> str | None:
+def _tables(events: Iterable[dict[str, Any]]) -> dict[tuple[str, str], str]:
+    """The tables of events by schema and name, as the macros name them: with both if need be."""
+    found = dict.fromkeys(one for event in events if (one := _table(event)))
+    names = Counter(name for _, name in found)
+    return {(of, name): name if names[name] == 1 else f"{of}.{name}" for of, name in found}
+
+
+def _table(event: dict[str, Any]) -> tuple[str, str] | None:
+    """Schema, or database, and name of the table of an event."""
     source = _payload(event).get("source")
-    found = isinstance(source, Mapping) and (source.get("table") or source.get("collection"))
-    return str(found) if found else None
+    if not isinstance(source, Mapping):
+        return None
+    name = source.get("table") or source.get("collection")
+    return (str(source.get("schema") or source.get("db")), str(name)) if name else None
 
 
 def _of_rows(events: Sequence[dict[str, Any]], bodies: Sequence[Mapping[str, Any]]) -> Sample:
     schemas = [event["schema"] for event in events if _is_enveloped(event)]
     is_flat = bool(schemas) or any("__deleted" in body or "__op" in body for body in bodies)
     rows = [{k: v for k, v in body.items() if not k.startswith("__")} for body in bodies]
-    columns = _columns(schemas[-1] if schemas else None, rows)
+    columns = _columns(schemas[0] if schemas else None, rows)
     return Sample("flat" if is_flat else "json", has_schema=bool(schemas), columns=columns)
 
 
@@ -152,7 +165,7 @@ def _of_changes(events: Sequence[dict[str, Any]], changes: Sequence[Mapping[str,
         "debezium",
         connector if connector in CONNECTORS else None,
         has_schema=bool(schemas),
-        columns=_columns(schemas[-1] if schemas else None, rows),
+        columns=_columns(schemas[0] if schemas else None, rows),
     )
 
 
@@ -164,7 +177,7 @@ def _one(found: set[Any]) -> Any:
 def _parsed(value: Any) -> dict[str, Any] | None:
     try:
         event = json.loads(value) if isinstance(value, str) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return event if isinstance(event, dict) else None
 
@@ -178,15 +191,22 @@ def _payload(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def _image_schema(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    fields = event["schema"].get("fields") or [] if _is_enveloped(event) else []
-    return next((one for one in fields if one.get("field") == "after"), None)
+    fields = _fields(event["schema"]) if _is_enveloped(event) else []
+    return next((one for one in fields if one["field"] == "after"), None)
+
+
+def _fields(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The fields of a schema that have a name; others no event has a value of."""
+    found = schema.get("fields")
+    fields = found if isinstance(found, list) else []
+    return [one for one in fields if isinstance(one, dict) and isinstance(one.get("field"), str)]
 
 
 def _columns(schema: Mapping[str, Any] | None, rows: Sequence[Mapping[str, Any]]) -> list[Column]:
     if schema is not None:
         return [
             Column(one["field"], *of_schema(one))
-            for one in schema.get("fields") or []
+            for one in _fields(schema)
             if not one["field"].startswith("__")
         ]
     names = dict.fromkeys(name for row in rows for name in row)
@@ -197,6 +217,8 @@ def _unfit(name: str) -> str:
     """Why a model cannot have a column of this name; "" where it can."""
     if not name:
         return "it has no name"
+    if any("\ud800" <= letter <= "\udfff" for letter in name):
+        return "its name is no text"
     if name.lower() in OURS or "__alluvium" in name.lower():
         return "the macro adds a column of that name"
     return "dbt would take its name for Jinja" if is_jinja(name) else ""
@@ -223,8 +245,10 @@ def of_schema(schema: Mapping[str, Any], depth: int = 0) -> tuple[str, str]:
         return "string", "a decimal inside of it is a text in base64"
     parameters = schema.get("parameters") or {}
     if name == DECIMAL:
-        precision = int(parameters.get("connect.decimal.precision", "38"))
-        scale = int(parameters.get("scale", "0"))
+        given = (parameters.get("connect.decimal.precision", "38"), parameters.get("scale", "0"))
+        if not all(re.fullmatch(r"-?\d+", str(one)) for one in given):
+            return "", f"no decimal has {given[0]} digits and {given[1]} of them behind the point"
+        precision, scale = (int(str(one)) for one in given)
         if 0 <= scale <= precision <= 38:
             return f"decimal({precision},{scale})", ""
         return "", f"no decimal has {precision} digits and {scale} of them behind the point"
@@ -242,7 +266,7 @@ def _of_parts(schema: Mapping[str, Any], depth: int) -> tuple[str, str]:
         of, question = of_schema(schema.get("items") or {}, depth + 1)
         return f"array<{of}>" if of else "", question
     if schema["type"] == "struct":
-        return _of_struct(schema.get("fields") or [])
+        return _of_struct(_fields(schema))
     if (schema.get("keys") or {}).get("type", "string") != "string":
         return "string", "a map whose keys are no texts"
     of, question = of_schema(schema.get("values") or {}, 2)
