@@ -5,27 +5,37 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
 import java.math.BigDecimal;
+import java.util.regex.Pattern;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.catalyst.json.JSONOptions;
 import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.ByteType;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DateType;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimestampType;
 import scala.Function1;
 import scala.Option;
 
 /**
- * A record of JSON with null in the place of each number that its type does not hold. Null for a
+ * A record of JSON with null in the place of each number, day or time that its type does not hold. Null for a
  * record that stays as it is. Spark's own parser rounds a decimal, passes over each comma in one that
  * is a text, and reads a fraction that is too large as an infinity.
  *
  * <p>Written for Janino, as ExclusiveLogStore is: no lambdas, no use of type arguments.
  */
 public class ExactJson implements UDF1 {
+
+    /** Of the years 1 to 9999, which other engines know. */
+    private static final long FIRST_SECOND = -62135596800L;
+    private static final long LAST_SECOND = 253402300799L;
+    private static final Pattern TIME = Pattern.compile("\\s*T?\\d{1,2}:.*");
+    private static final Pattern LONG_YEAR = Pattern.compile("\\s*[+-]?\\d{5,}.*");
 
     private final StructType schema;
     private final JSONOptions options;
@@ -49,7 +59,8 @@ public class ExactJson implements UDF1 {
             decimals = locale == null ? null : ExactDecimal.parserOf(locale);
         }
         String record = (String) text;
-        Walk walk = new Walk(record, decimals);
+        Walk walk = new Walk(
+            record, decimals, options.timestampFormatInRead().isDefined(), options.dateFormatInRead().isDefined());
         try {
             JsonParser parser = factory.createParser(record);
             DataType whole = schema;
@@ -70,13 +81,17 @@ public class ExactJson implements UDF1 {
 
         private final String record;
         private final Function1 decimals;
+        private final boolean hasTimeFormat;
+        private final boolean hasDateFormat;
         /** The record as it shall be, up to `done`; null while nothing changes. */
         StringBuilder made;
         int done;
 
-        Walk(String record, Function1 decimals) {
+        Walk(String record, Function1 decimals, boolean hasTimeFormat, boolean hasDateFormat) {
             this.record = record;
             this.decimals = decimals;
+            this.hasTimeFormat = hasTimeFormat;
+            this.hasDateFormat = hasDateFormat;
         }
 
         /** The value that the parser stands at. */
@@ -114,7 +129,24 @@ public class ExactJson implements UDF1 {
             return place.isEmpty() ? null : type.fields()[((Integer) place.get()).intValue()].dataType();
         }
 
-        /** Whether a value is a number that Spark would read as another one. */
+        private static boolean fits(String number, long least, long most) {
+            BigDecimal value = new BigDecimal(number);
+            return value.compareTo(BigDecimal.valueOf(least)) >= 0 && value.compareTo(BigDecimal.valueOf(most)) <= 0;
+        }
+
+        /**
+         * Whether a text without a format of the user's is a time alone, to which Spark adds the day of the run, or
+         * has a year of more than four digits.
+         */
+        private boolean isNoDay(String text, DataType type) {
+            boolean isTime = type instanceof TimestampType;
+            if (isTime ? hasTimeFormat : hasDateFormat) {
+                return false;
+            }
+            return isTime && TIME.matcher(text).matches() || LONG_YEAR.matcher(text).matches();
+        }
+
+        /** Whether a value is a number, day or time that Spark would read as another one. */
         private boolean isLost(JsonParser parser, JsonToken token, DataType type) throws IOException {
             boolean isNumber = token == JsonToken.VALUE_NUMBER_INT || token == JsonToken.VALUE_NUMBER_FLOAT;
             try {
@@ -125,6 +157,14 @@ public class ExactJson implements UDF1 {
                         return !ExactDecimal.fits(new BigDecimal(parser.getText()), precision, scale);
                     }
                     return ExactDecimal.read(parser.getText(), decimals, precision, scale) == null;
+                }
+                if (type instanceof ByteType) { // Jackson takes a byte to be one without a sign, too
+                    return token == JsonToken.VALUE_NUMBER_INT && !fits(parser.getText(), -128, 127);
+                }
+                if (type instanceof TimestampType || type instanceof DateType) {
+                    return token == JsonToken.VALUE_NUMBER_INT
+                        ? type instanceof TimestampType && !fits(parser.getText(), FIRST_SECOND, LAST_SECOND)
+                        : token == JsonToken.VALUE_STRING && isNoDay(parser.getText(), type);
                 }
                 String text = isNumber ? parser.getText() : "";
                 if (text.isEmpty() || !Character.isDigit(text.charAt(text.length() - 1))) {

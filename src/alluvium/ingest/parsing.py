@@ -13,7 +13,7 @@ from pyspark.sql.types import ArrayType, MapType, StringType, StructField, Struc
 from alluvium.engine.causes import reason
 from alluvium.engine.csv_records import names, parser_options
 from alluvium.ingest.events import COLUMNS
-from alluvium.ingest.exact_numbers import exact, has_numbers, mended_json, read_type
+from alluvium.ingest.exact_numbers import exact, is_looked_at, mended_json, read_type
 from alluvium.ingest.headers import places
 from alluvium.ingest.options import HEADER, LISTING_OPTIONS
 from alluvium.ingest.spec import Feed, SpecError, StreamSpec
@@ -148,7 +148,7 @@ def _csv(events: DataFrame, schema: str, options: dict[str, str], header: str | 
     values = {
         one.name: exact(session, _parsed(one.name), one.dataType, options)
         for one in given
-        if has_numbers(one.dataType)
+        if is_looked_at(one.dataType)
     }
     if values:
         rows = rows.withColumn("exact", F.struct(*(v.alias(name) for name, v in values.items())))

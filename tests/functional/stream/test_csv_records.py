@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -234,6 +235,50 @@ def test_numbers_are_as_they_are_written_or_corrupt(make_bronze: Make) -> None:
     block["schema"] = NUMBERS
     bronze.land("1.csv", b"a;1.234,50;1.5;\nb;1,505;1.5;\n")
     assert numbers(bronze) == {"a": ("1234.50", 1.5, None), "b": (None, 1.5, None)}
+
+
+# Columns of a record, and which of them Spark would read as something else.
+DAYS = {
+    '{"id":"day","d":"2024-01-05","at":"2024-01-05T10:30:00Z","n":-128}': None,
+    '{"id":"seconds","at":1700000000}': None,
+    '{"id":"milliseconds","at":1700000000000}': "at",
+    '{"id":"clock","at":"10:30:00"}': "at",
+    '{"id":"serial","d":"45297"}': "d",
+    '{"id":"month","d":"202401"}': "d",
+    '{"id":"byte","n":200}': "n",
+}
+
+
+def test_days_and_times_are_as_they_are_written_or_corrupt(make_bronze: Make) -> None:
+    block: dict[str, Any] = {"format": "json"}
+    block["schema"] = "id string, d date, at timestamp, n tinyint, _corrupt string"
+    block["options"] = {"columnNameOfCorruptRecord": "_corrupt"}
+    bronze = make_bronze(block=block)
+    bronze.land("1.json", "\n".join(DAYS).encode())
+
+    def read() -> dict[str, dict[str, Any]]:
+        stream.register_batch_view(bronze.session, bronze.feed, VIEW)
+        texts = "id, string(d) d, string(at) at, n, _corrupt"
+        rows = bronze.session.sql(f"select {texts} from `{VIEW}`").collect()
+        return {row["id"]: row.asDict() for row in rows}
+
+    found = read()
+    for line, wrong in DAYS.items():
+        row = found[json.loads(line)["id"]]
+        assert row["_corrupt"] == (line if wrong else None), line
+        given = {one for one in ("d", "at", "n") if f'"{one}":' in line}
+        assert {one for one in ("d", "at", "n") if row[one] is not None} == given - {wrong}, line
+    # Of csv too; a format says what a text means.
+    block |= {"format": "csv", "schema": "id string, d date, at timestamp, _corrupt string"}
+    bronze.landing.joinpath("1.json").unlink()
+    bronze.land("1.csv", b"a,45297,\nb,2024-01-05,+12024-01-05 10:00:00\nc,2024-01-05,\n")
+    stream.register_batch_view(bronze.session, bronze.feed, VIEW)
+    rows = bronze.session.sql(f"select id, d is null, at is null, _corrupt from `{VIEW}`").collect()
+    assert sorted(map(tuple, rows)) == [
+        ("a", True, True, "a,45297,"),
+        ("b", False, True, "b,2024-01-05,+12024-01-05 10:00:00"),
+        ("c", False, True, None),
+    ]
 
 
 def test_numbers_of_json(make_bronze: Make) -> None:
