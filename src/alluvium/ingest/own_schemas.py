@@ -303,15 +303,17 @@ def _value(frame: DataFrame, own: Own, one: StructField, want: DataType | None) 
         return column if want is None else column.cast(want)
     if want is None or way(have, want) == "spark":
         return column
-    if way(have, want) == "cast":
+    is_text = isinstance(have, StringType)
+    if way(have, want) == "cast" and not is_text:
         return column.cast(want)
-    if isinstance(have, BinaryType):
+    if is_text or isinstance(have, BinaryType):
+        # A writer's text may be none, and then only Spark reads the table.
         holds, value = F.is_valid_utf8(column.cast("string")), F.lit("bytes that are no UTF-8")
     else:
         most = 2 ** _WHOLE[type(want)][0]
         holds, value = column.between(-most, most - 1), column.cast("string")
     why = f", and {want.simpleString()} does not hold that; write `{one.name} "
-    why += f"{have.simpleString()}` in `schema`"
+    why += f"{'binary' if is_text else have.simpleString()}` in `schema`"
     name = frame.metadataColumn("_metadata")["file_name"]
     parts = (name, F.lit(f": {one.name} is "), value, F.lit(why))
     return F.when(column.isNull() | holds, column.cast(want)).otherwise(

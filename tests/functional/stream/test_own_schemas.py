@@ -323,3 +323,12 @@ def test_bytes_as_text(make_bronze: Make) -> None:
         values(bronze)
     bronze.block["schema"] = "raw binary"
     assert values(bronze)["2.parquet", 0] == {"raw": "/wBh"}
+    # Of a writer that calls them text, whose table no other engine would read.
+    bronze.block["schema"] = "raw string"
+    offsets = pa.py_buffer(b"".join(n.to_bytes(4, "little") for n in (0, 3)))
+    text = pa.StringArray.from_buffers(1, offsets, pa.py_buffer(b"\xff\x00a"))
+    land(bronze, "2.parquet", pa.table({"raw": text}))
+    with pytest.raises(PySparkException, match=r"2\.parquet: raw is bytes.*`raw binary`"):
+        values(bronze)
+    bronze.block["schema"] = "raw binary"
+    assert values(bronze)["2.parquet", 0] == {"raw": "/wBh"}
