@@ -106,6 +106,20 @@ def test_what_is_accepted(project: Path, nodes: list[Any]) -> None:
     assert settings.cleaned_twice([source("a", "landing", pathGlobFilter="*.json"), *nodes]) == []
 
 
+def test_two_sources_with_one_view_are_a_mistake() -> None:
+    """`a__b`, `c` and `a`, `b__c`: a model would read the files of the other."""
+    block = {"alluvium_stream": {"format": "text", "path": "landing"}}
+    both = [
+        {"package_name": "shop", "source_name": of, "name": name, "config": {"meta": block}}
+        for of, name in (("raw__eu", "orders"), ("raw", "eu__orders"))
+    ]
+    [found] = streams.mistakes(both)
+    assert found.startswith(
+        "source raw.eu__orders: its view is shop__raw__eu__orders, as that of ra"
+    )
+    assert streams.mistakes(both[:1]) == []
+
+
 def test_without_cleaning_any_may_read() -> None:
     for clean in (None, "off", "OFF"):
         nodes = [source("a", "landing", clean), node("one", A), node("two", A)]

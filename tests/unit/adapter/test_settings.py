@@ -18,7 +18,12 @@ class Config(SimpleNamespace):
 
 
 def node(kind: str, meta: Any, **config: Any) -> Any:
-    known = {"name": "items", "source_name": "raw", "config": {"meta": meta, **config}}
+    known = {
+        "name": "items",
+        "source_name": "raw",
+        "package_name": "shop",
+        "config": {"meta": meta, **config},
+    }
     return SimpleNamespace(
         name="items",
         resource_type=kind,

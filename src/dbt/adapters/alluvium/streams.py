@@ -119,12 +119,17 @@ def view_of(package: str, source: str, table: str) -> str:
 
 def mistakes(sources: Iterable[Mapping[str, Any]]) -> list[str]:
     """Every mistake in the streams of the graph's sources, before anything runs."""
-    found = []
+    found, views = [], dict[str, str]()
     for source in sources:
         meta = (source.get("config") or {}).get("meta") or {}
         name = f"{source['source_name']}.{source['name']}"
         if META not in meta:
             continue
+        view = view_of(source["package_name"], source["source_name"], source["name"])
+        if (other := views.setdefault(view.lower(), name)) != name:
+            found.append(
+                f"source {name}: its view is {view}, as that of {other}; accepted: other names"
+            )
         try:
             stream.parse_spec(name, meta[META])
         except stream.SpecError as error:
