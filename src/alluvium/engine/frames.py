@@ -34,7 +34,8 @@ def check_appends(frame: DataFrame) -> None:
         node = due.pop()
         inputs, kind = jvm.items(node.children()), str(node.nodeName())
         due += inputs
-        if kind in ("GlobalLimit", "LocalLimit") and node.isStreaming():
+        # A build with `--empty` reads `limit 0` of everything.
+        if kind == "GlobalLimit" and node.isStreaming() and str(node.limitExpr()) != "0":
             raise ValueError("LIMIT counts in each part of it")
         if kind == "Join" and all(one.isStreaming() for one in inputs):
             raise ValueError("a join of the stream with itself finds only what comes at once")

@@ -162,8 +162,12 @@ def prepare(session: SparkSession, sql: str, **asked: Unpack[Asked]) -> Prepared
     Gives `Merged` where the progress was recorded before: nothing was changed.
     """
     started = time.monotonic()
-    # Merging reads row numbers where Parquet has them.
-    settings = {"spark.databricks.delta.deletionVectors.useMetadataRowIndex": "true"}
+    settings = {
+        # Merging reads row numbers where Parquet has them.
+        "spark.databricks.delta.deletionVectors.useMetadataRowIndex": "true",
+        # A session's own may cut times to milliseconds, of rows too that are only written again.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    }
     progress, at, after = asked.get("progress"), asked.get("at"), asked.get("after")
     if progress is not None:
         settings |= {committing.TXN_APP: progress[0], committing.TXN_VERSION: str(progress[1])}

@@ -16,10 +16,10 @@ from alluvium import marks
 from alluvium.delta.log import log, partial
 from alluvium.delta.log.snapshots import TableSnapshot
 from alluvium.plan.versions.batches import app_id as app_id
+from alluvium.plan.versions.commit import OF_FILES
 
-# Commits that make a table of a query, and those that leave its rows alone.
+# Commits that make a table of a query.
 _MADE = ("CREATE TABLE AS", "CREATE OR REPLACE TABLE AS", "REPLACE TABLE AS")
-_ALTERED = ("ADD ", "CHANGE ", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES")
 
 
 def read(session: SparkSession, table: str, model: str) -> int | None:
@@ -68,10 +68,10 @@ def has_begun(session: SparkSession, table: str) -> bool:
     if now.files:
         return True
     for commit in now.commits():
-        operation = str(commit.operation)
-        if operation.startswith(_MADE):
+        if str(commit.operation).startswith(_MADE):
             return False
-        if not operation.startswith(_ALTERED):
+        # An ALTER brings nothing, and no VACUUM does.
+        if commit.is_gone or not commit.kinds.isdisjoint({*OF_FILES, "txn"}):
             return True
     return True
 

@@ -101,6 +101,15 @@ def test_strings_that_are_no_utf8(spark: SparkSession, tmp_path: Path) -> None:
     assert [tuple(row) for row in found] == [(f"{file}FFF", file) for file in range(FILES)]
 
 
+def test_a_session_that_cuts_times(spark: SparkSession, tmp_path: Path) -> None:
+    """Its setting is for what it writes itself."""
+    moments = pa.array([1_700_000_000_123_456], pa.timestamp("us", "UTC"))
+    for file in range(FILES):
+        write_deltalake(tmp_path, pa.table({"id": [file], "at": moments}), mode="append")
+    with settings(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS"}):
+        compacted(spark, tmp_path, "id")
+
+
 def test_without_statistics(spark: SparkSession, tmp_path: Path) -> None:
     with settings(spark, {STATISTICS: "false"}):
         table = tables.make_with_spark(spark, tmp_path / "table", FILES)

@@ -99,6 +99,8 @@ def test_unknown_names_stop_before_anything_is_written(project: Any) -> None:
 
 
 def test_what_may_be_updated(project: Any) -> None:
+    # A VACUUM of a DBA's brings nothing into a table.
+    project.session.sql(f"vacuum {project.schema}.late")
     project.dbt("run", "--exclude", "wrong_*", "unparsed", "--vars", "n: 2")
     union = " union all ".join(f"select '{name}', * from {{s}}.{name}" for name in KEPT)
     rows = {row[0]: tuple(row[2:]) for row in project.sql(union).itertuples(index=False)}

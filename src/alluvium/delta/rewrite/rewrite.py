@@ -106,6 +106,8 @@ class Rewriter:
         # Other engines know nothing of the calendar that Spark once had.
         self._copy.set("spark.sql.parquet.datetimeRebaseModeInWrite", "CORRECTED")
         self._copy.set("spark.sql.parquet.int96RebaseModeInWrite", "CORRECTED")
+        # A session's own may cut times to milliseconds.
+        self._copy.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         # Their row counts are what no row is lost by.
         self._copy.set("spark.databricks.delta.stats.collect", "true")
         for name in _UNREADABLE:
