@@ -19,7 +19,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from alluvium.merge.fields import changes, fitted, retyped, untyped
+from alluvium.merge.fields import are_moved, changes, fitted, retyped, untyped
 
 INT, LONG, TEXT, VOID = IntegerType(), LongType(), StringType(), NullType()
 
@@ -53,6 +53,25 @@ def struct(**fields: DataType) -> StructType:
 )
 def test_changes(stored: DataType, given_type: DataType, said: list[str]) -> None:
     assert [str(one) for one in changes(struct(s=stored), struct(s=given_type))] == said
+
+
+@pytest.mark.parametrize(
+    ("table", "batch", "is_so"),
+    [
+        (struct(a=INT, b=TEXT), struct(b=TEXT, a=INT), False),
+        (ArrayType(struct(a=INT, b=TEXT)), ArrayType(struct(B=TEXT, a=INT)), True),
+        (ArrayType(struct(a=INT, b=TEXT)), ArrayType(struct(a=INT, c=INT, b=TEXT)), False),
+        (MapType(TEXT, struct(a=INT, b=TEXT)), MapType(TEXT, struct(b=TEXT, a=INT)), True),
+        (ArrayType(ArrayType(struct(a=INT, b=INT))), ArrayType(ArrayType(struct(b=INT))), False),
+        (
+            struct(x=ArrayType(struct(a=INT, b=INT))),
+            struct(x=ArrayType(struct(b=INT, a=INT))),
+            True,
+        ),
+    ],
+)
+def test_fields_below_arrays_that_are_moved(table: DataType, batch: DataType, is_so: bool) -> None:
+    assert are_moved(struct(s=table), struct(s=batch)) == is_so
 
 
 def test_what_has_no_type_yet() -> None:

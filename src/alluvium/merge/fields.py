@@ -84,6 +84,28 @@ def untyped(table: StructType, batch: StructType) -> list[Change]:
     ]
 
 
+def are_moved(table: DataType, batch: DataType, *, is_inside: bool = False) -> bool:
+    """Whether fields inside an array or a map stand in another order.
+
+    Delta finds the fields of a struct by name, but casts some that lie deeper by their places.
+
+    is_inside: whether these types lie in an array or a map.
+    """
+    if isinstance(table, StructType) and isinstance(batch, StructType):
+        both = [(one, other) for one, other in _pairs(table, batch) if other is not None]
+        places = [batch.fields.index(other) for _, other in both]
+        return (is_inside and places != sorted(places)) or any(
+            are_moved(one.dataType, other.dataType, is_inside=is_inside) for one, other in both
+        )
+    if isinstance(table, ArrayType) and isinstance(batch, ArrayType):
+        return are_moved(table.elementType, batch.elementType, is_inside=True)
+    if isinstance(table, MapType) and isinstance(batch, MapType):
+        return are_moved(table.keyType, batch.keyType, is_inside=True) or are_moved(
+            table.valueType, batch.valueType, is_inside=True
+        )
+    return False
+
+
 def fitted(table: StructType, batch: StructType) -> StructType:
     """The batch's schema with the table's fields, in its order; types stay where both have one."""
     places = {field.name.lower(): field for field in table}

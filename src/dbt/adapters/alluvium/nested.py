@@ -10,7 +10,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from alluvium.delta.data_types import is_wider
 from alluvium.engine import data_types
-from alluvium.merge.fields import Change, changes, fitted, retyped, untyped
+from alluvium.merge.fields import Change, are_moved, changes, fitted, retyped, untyped
 from alluvium.plan.versions.properties import MAPPING
 
 _WIDENING = "delta.enableTypeWidening"
@@ -133,7 +133,8 @@ def fit(
             "gone are NULL) or sync_all_columns, or the fields that the table has",
         )
     # Delta finds fields by name. But where it casts one in an array, it goes by their order.
-    return batch.to(fitted(schema, batch.schema)) if odd or (inserts and found) else None
+    is_due = odd or (inserts and found) or are_moved(schema, batch.schema)
+    return batch.to(fitted(schema, batch.schema)) if is_due else None
 
 
 def _refused(table: str, found: Sequence[Change], why: str) -> DbtRuntimeError:
