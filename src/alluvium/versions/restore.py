@@ -302,7 +302,9 @@ def _showing(
             now = TableSnapshot.of(session, one.table)
             if (head := now.head) is not None:
                 goes = then is not None and head.version > then
-                is_so = goes or newest.is_undone(head.version)
+                # A branch's may show a version of the table that was copied, which stays.
+                is_ours = newest.has(head)
+                is_so = is_ours and (goes or newest.is_undone(head.version))
                 found.append(replace(one, head=head, is_held=now.is_held, is_undone=is_so))
     return found
 

@@ -283,6 +283,7 @@ def test_batches_that_came_with_a_clone(
     name = f"source_of_{how.replace(' ', '_').lower()}"
     made = Feed(spark, name)
     made.batch(1, 1, 2)
+    made.publish()
     made.batch(2, 3)
     branch = Branch(name, "versions")
     schema = branch.schema if how.startswith("branch") else "versions"
@@ -306,9 +307,12 @@ def test_batches_that_came_with_a_clone(
         with pytest.raises(ValueError, match=f"brought batch {batch} or a later one up to 2"):
             ours.back(before_batch=batch, skip=True)
     assert (ours.version, ours.merged, rows_of(spark, made_as)) == (newest, 3, ours.rows)
-    ours.back(before_batch=3)
+    [reader] = ours.back(before_batch=3).readers
+    # Its reader shows a version of the table that was copied: nothing of that is undone.
+    assert reader.is_undone is False
     assert (ours.merged, rows_of(spark, made_as)) == (2, made.rows)
     assert (made.merged, rows_of(spark, made.name)) == (2, made.rows)
+    assert set(rows_of(spark, made.shown.table)) == {1, 2}
 
 
 class Files(Restoring):
