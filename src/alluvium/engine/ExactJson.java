@@ -18,6 +18,7 @@ import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.TimestampNTZType;
 import org.apache.spark.sql.types.TimestampType;
 import scala.Function1;
 import scala.Option;
@@ -34,8 +35,8 @@ public class ExactJson implements UDF1 {
     /** Of the years 1 to 9999, which other engines know. */
     private static final long FIRST_SECOND = -62135596800L;
     private static final long LAST_SECOND = 253402300799L;
-    private static final Pattern TIME = Pattern.compile("\\s*T?\\d{1,2}:.*");
-    private static final Pattern LONG_YEAR = Pattern.compile("\\s*[+-]?\\d{5,}.*");
+    private static final Pattern TIME = Pattern.compile("\\s*T?\\d{1,2}:");
+    private static final Pattern LONG_YEAR = Pattern.compile("\\s*[+-]?\\d{5,}");
 
     private final StructType schema;
     private final JSONOptions options;
@@ -59,8 +60,7 @@ public class ExactJson implements UDF1 {
             decimals = locale == null ? null : ExactDecimal.parserOf(locale);
         }
         String record = (String) text;
-        Walk walk = new Walk(
-            record, decimals, options.timestampFormatInRead().isDefined(), options.dateFormatInRead().isDefined());
+        Walk walk = new Walk(record, decimals, options);
         try {
             JsonParser parser = factory.createParser(record);
             DataType whole = schema;
@@ -81,17 +81,15 @@ public class ExactJson implements UDF1 {
 
         private final String record;
         private final Function1 decimals;
-        private final boolean hasTimeFormat;
-        private final boolean hasDateFormat;
+        private final JSONOptions options;
         /** The record as it shall be, up to `done`; null while nothing changes. */
         StringBuilder made;
         int done;
 
-        Walk(String record, Function1 decimals, boolean hasTimeFormat, boolean hasDateFormat) {
+        Walk(String record, Function1 decimals, JSONOptions options) {
             this.record = record;
             this.decimals = decimals;
-            this.hasTimeFormat = hasTimeFormat;
-            this.hasDateFormat = hasDateFormat;
+            this.options = options;
         }
 
         /** The value that the parser stands at. */
@@ -139,11 +137,11 @@ public class ExactJson implements UDF1 {
          * has a year of more than four digits.
          */
         private boolean isNoDay(String text, DataType type) {
-            boolean isTime = type instanceof TimestampType;
-            if (isTime ? hasTimeFormat : hasDateFormat) {
-                return false;
-            }
-            return isTime && TIME.matcher(text).matches() || LONG_YEAR.matcher(text).matches();
+            Option format = type instanceof DateType ? options.dateFormatInRead()
+                : type instanceof TimestampType ? options.timestampFormatInRead() : options.timestampNTZFormatInRead();
+            // Without a zone Spark itself refuses a time alone.
+            return format.isEmpty()
+                && (type instanceof TimestampType && TIME.matcher(text).lookingAt() || LONG_YEAR.matcher(text).lookingAt());
         }
 
         /** Whether a value is a number, day or time that Spark would read as another one. */
@@ -161,7 +159,7 @@ public class ExactJson implements UDF1 {
                 if (type instanceof ByteType) { // Jackson takes a byte to be one without a sign, too
                     return token == JsonToken.VALUE_NUMBER_INT && !fits(parser.getText(), -128, 127);
                 }
-                if (type instanceof TimestampType || type instanceof DateType) {
+                if (type instanceof TimestampType || type instanceof DateType || type instanceof TimestampNTZType) {
                     return token == JsonToken.VALUE_NUMBER_INT
                         ? type instanceof TimestampType && !fits(parser.getText(), FIRST_SECOND, LAST_SECOND)
                         : token == JsonToken.VALUE_STRING && isNoDay(parser.getText(), type);

@@ -59,12 +59,13 @@ public class ManyFiles implements Callable {
     public static String listed(Configuration conf, String path, boolean isGlob, String names) throws IOException {
         Path given = new Path(path);
         FileSystem fs = given.getFileSystem(conf);
+        Path whole = fs.makeQualified(given);
         Set roots = new TreeSet();
         Map files = new LinkedHashMap(); // each once
         FileStatus[] meant = isGlob ? fs.globStatus(given) : null;
         for (int i = 0; meant != null && i < meant.length; i++) {
             Path one = meant[i].getPath();
-            if (!isMeant(fs.makeQualified(given), one)) {
+            if (!isMeant(whole, one)) {
                 continue;
             }
             if (meant[i].isDirectory()) {
@@ -74,7 +75,7 @@ public class ManyFiles implements Callable {
             }
         }
         if (!isGlob) {
-            roots.add(fs.makeQualified(given));
+            roots.add(whole);
         }
         PathFilter filter = new GlobFilter(names.length() == 0 ? "*" : names);
         for (Object root : roots) {

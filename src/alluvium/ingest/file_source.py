@@ -194,7 +194,7 @@ class FileSource:
                     " span lines"
                 )
                 raise self._bad_header(headers[path], [path], why)
-            if b"\r" in bytes(line).rstrip(b"\r"):
+            if b"\r" in headers[path].line.rstrip(b"\r"):
                 why = (
                     "it holds a CR, at which no line ends here, so it may hold rows too; accepted:"
                     " lines that end in LF or CRLF"

@@ -131,11 +131,11 @@ def restore(
         undo.undone([one for one in done if one.version > then], then) if way.changes else [],
         before_batch,
         _merged(subject, was),
-        *_brought(subject, done, before_batch, has_batch),
+        [one.batches[subject.model] for one in done if subject.model in one.batches],
         way.mistakes(),
         way.missing(),
     )
-    if refusals := list(known.refusals(subject.table, including)):
+    if refusals := list(known.refusals(subject.table, including, has_batch)):
         raise ValueError("\n".join(refusals))
     would = Restored(
         then,
@@ -163,15 +163,6 @@ def restore(
         return replace(would, version=made, readers=now)
 
     return Planned(would, apply)
-
-
-def _brought(
-    subject: Subject, done: Sequence[Done], batch: int | None, has_batch: Callable[[int], bool]
-) -> tuple[list[int], bool]:
-    """The batches that commits tell, and whether the first may have brought `batch` too."""
-    named = [one.batches[subject.model] for one in done if subject.model in one.batches]
-    is_below = batch is not None and batch < min(named, default=batch)
-    return named, batch is not None and is_below and has_batch(batch)
 
 
 def _commit(

@@ -246,19 +246,20 @@ DAYS = {
     '{"id":"serial","d":"45297"}': "d",
     '{"id":"month","d":"202401"}': "d",
     '{"id":"byte","n":200}': "n",
+    '{"id":"zoneless","z":"+12024-01-05T10:30:00"}': "z",
 }
 
 
 def test_days_and_times_are_as_they_are_written_or_corrupt(make_bronze: Make) -> None:
     block: dict[str, Any] = {"format": "json"}
-    block["schema"] = "id string, d date, at timestamp, n tinyint, _corrupt string"
+    block["schema"] = "id string, d date, at timestamp, n tinyint, z timestamp_ntz, _corrupt string"
     block["options"] = {"columnNameOfCorruptRecord": "_corrupt"}
     bronze = make_bronze(block=block)
     bronze.land("1.json", "\n".join(DAYS).encode())
 
     def read() -> dict[str, dict[str, Any]]:
         stream.register_batch_view(bronze.session, bronze.feed, VIEW)
-        texts = "id, string(d) d, string(at) at, n, _corrupt"
+        texts = "id, string(d) d, string(at) at, n, string(z) z, _corrupt"
         rows = bronze.session.sql(f"select {texts} from `{VIEW}`").collect()
         return {row["id"]: row.asDict() for row in rows}
 
@@ -266,8 +267,10 @@ def test_days_and_times_are_as_they_are_written_or_corrupt(make_bronze: Make) ->
     for line, wrong in DAYS.items():
         row = found[json.loads(line)["id"]]
         assert row["_corrupt"] == (line if wrong else None), line
-        given = {one for one in ("d", "at", "n") if f'"{one}":' in line}
-        assert {one for one in ("d", "at", "n") if row[one] is not None} == given - {wrong}, line
+        given = {one for one in ("d", "at", "n", "z") if f'"{one}":' in line}
+        assert {one for one in ("d", "at", "n", "z") if row[one] is not None} == given - {wrong}, (
+            line
+        )
     # Of csv too; a format says what a text means.
     block |= {"format": "csv", "schema": "id string, d date, at timestamp, _corrupt string"}
     bronze.landing.joinpath("1.json").unlink()

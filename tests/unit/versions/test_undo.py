@@ -142,8 +142,14 @@ def test_what_a_clone_began_with_is_no_batch_of_its_own(began: list[Done]) -> No
 
 
 WAY = WayBack(
-    then=4, undone=(), batch=None, came=2, named=(3, 4), is_brought=False, mistakes=(), missing=()
+    then=4, undone=(), batch=None, came=2, named=(3, 4), mistakes=(), missing=()
 )  # fmt: skip
+
+
+def never(_: int) -> bool:
+    return False
+
+
 WRITES = undone([done(5, "UPDATE"), done(6, "DELETE", notes=PURGE), merged(7, 3)], 4)
 
 
@@ -155,13 +161,16 @@ WRITES = undone([done(5, "UPDATE"), done(6, "DELETE", notes=PURGE), merged(7, 3)
         # Batches that came along are of no weight where a version is asked for.
         ({"came": 9}, ()),
         ({"batch": 3, "named": ()}, ()),
-        # One merge brings several batches.
-        ({"batch": 0, "came": -1, "is_brought": True}, ()),
         ({"undone": WRITES}, ("purge", "write")),
     ],
 )
 def test_a_way_back_that_nothing_stops(seen: dict[str, Any], including: tuple[str, ...]) -> None:
-    assert list(replace(WAY, **seen).refusals("t", including)) == []
+    assert list(replace(WAY, **seen).refusals("t", including, never)) == []
+
+
+def test_a_batch_that_the_first_merge_brought_with_others() -> None:
+    way = replace(WAY, batch=1, came=-1)
+    assert list(way.refusals("t", (), lambda batch: batch == 1)) == []
 
 
 @pytest.mark.parametrize(
@@ -184,10 +193,12 @@ def test_a_way_back_that_nothing_stops(seen: dict[str, Any], including: tuple[st
     ],
 )
 def test_what_stops_a_way_back(seen: dict[str, Any], including: tuple[str, ...], said: str) -> None:
-    [why] = replace(WAY, **seen).refusals("t", including)
+    [why] = replace(WAY, **seen).refusals("t", including, never)
     assert why.startswith(said)
 
 
 def test_all_that_stops_a_way_back_is_told() -> None:
-    found = replace(WAY, batch=1, undone=WRITES, mistakes=("a",), missing=("b",)).refusals("t", ())
+    found = replace(WAY, batch=1, undone=WRITES, mistakes=("a",), missing=("b",)).refusals(
+        "t", (), never
+    )
     assert len(list(found)) == 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from alluvium import marks
@@ -66,8 +66,6 @@ class WayBack:
         batch: that the table is to be without; None where a version was asked for.
         came: the newest batch that the version holds; -1 for none.
         named: the batches that commits tell since, of each merge its newest.
-    is_brought: whether the first of these merges may have brought that batch: there are events of
-        it, and several batches may come in one merge.
         mistakes: why the table cannot go back.
         missing: files that would come back, and that are gone.
     """
@@ -77,23 +75,24 @@ class WayBack:
     batch: int | None
     came: int
     named: Sequence[int]
-    is_brought: bool
     mistakes: Sequence[str]
     missing: Sequence[str]
 
-    def refusals(self, table: str, including: Sequence[str]) -> Iterator[str]:
+    def _is_below(self, batch: int) -> bool:
+        """Whether no merge ended at a batch or before it: only the first can have brought it."""
+        return bool(self.named) and batch < min(self.named)
+
+    def refusals(
+        self, table: str, including: Sequence[str], has_batch: Callable[[int], bool]
+    ) -> Iterator[str]:
         """Why the table does not go back.
 
         including: kinds of commits that are undone though no build brings them back.
+        has_batch: whether there are events of a batch: one merge may bring several.
         """
         if self.batch is not None and self.came >= self.batch:
             yield came_along(table, self.batch, self.came)
-        elif (
-            self.batch is not None
-            and not self.is_brought
-            and self.named
-            and self.batch < min(self.named)
-        ):
+        elif self.batch is not None and self._is_below(self.batch) and not has_batch(self.batch):
             # All that was merged would go, for a number that may be a slip.
             yield (
                 f"{table}: no merge in its log is of batch {self.batch}, or of one before it."

@@ -129,8 +129,7 @@ class Restoring(Publishing, Progressing):
         if not files:
             return []
         condition = f"`_batch_id` {f'= {batch}' if batch is not None else f'>= {before_batch}'}"
-        branch = branches.branch_of(session, str(self.config.credentials.schema))
-        read_here = partial(self._read_here, session, branch)
+        read_here = self._reads(session)
         streams = streams_above(node, self.node_of)
         macros = getattr(self._macro_resolver, "macros", {})
         readable = event_readers.read_for(node, self.nodes, macros) if skip else []
@@ -170,13 +169,9 @@ class Restoring(Publishing, Progressing):
 
     def _has_batch(self, session: SparkSession, node: Any, batch: int) -> bool:
         """Whether a streaming table that a node is made from has events of a batch."""
-        branch = branches.branch_of(session, str(self.config.credentials.schema))
-        tables = (
-            self._read_here(session, branch, one) for one in streams_above(node, self.node_of)
-        )
+        tables = filter(None, map(self._reads(session), streams_above(node, self.node_of)))
         return any(
-            not session.sql(f"select 1 from {one} where `_batch_id` = {batch} limit 1").isEmpty()
-            for one in filter(None, tables)
+            not session.table(one).where(f"`_batch_id` = {batch}").isEmpty() for one in tables
         )
 
     def _without_place(
@@ -201,6 +196,11 @@ class Restoring(Publishing, Progressing):
         above = map(self.node_of, sorted(ancestors(node.unique_id, self.node_of)))
         bare = [one for one in above if one and has_place(one) is False]
         return [name_of(one) for one in (node, *bare)]
+
+    def _reads(self, session: SparkSession) -> Callable[[Any], str | None]:
+        """`_read_here` for the branch that this target builds on, if it is one."""
+        branch = branches.branch_of(session, str(self.config.credentials.schema))
+        return partial(self._read_here, session, branch)
 
     def _read_here(self, session: SparkSession, branch: Branch | None, node: Any) -> str | None:
         """The table or view that builds on this target read of a node, as SQL names it.
